@@ -109,9 +109,10 @@ class Lake:
             self._writer = str(json.loads(self._content(f"{self._paths.checkpoint}/metadata"))["id"])
         ends = self._ends(number)
         self._merger.note_unread(self._read, ends)
-        rows = sum(end - self._read.get(place, 0) for place, end in ends.items())
+        new = {place: end - self._read.get(place, 0) for place, end in ends.items()}
+        topics = {topic for (topic, _), rows in new.items() if rows}
         self._topics.learn(records)
-        self._merger.append(self._topics.as_json(records), self._writer, number, rows)
+        self._merger.append(self._topics.as_json(records), self._writer, number, sum(new.values()), topics)
         self._read = ends
 
     def _ends(self, number: int) -> Ends:

@@ -17,19 +17,19 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from minercdc.config.sections import ValueConfig
 from minercdc.kafka.table_format import ROWID_KEY
 from minercdc.lake.delta import exists
+from minercdc.lake.envelope import with_envelope
 from minercdc.lake.sql import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_SOURCE = "STRUCT<scn: STRING, commit_scn: STRING, txSeq: BIGINT, row_id: STRING, ts_ms: BIGINT, commit_ts_ms: BIGINT, snapshot: STRING>"
 _PROPERTIES = {
     "delta.dataSkippingStatsColumns": "batch,topic,scn,commit_scn",
     # Each query of a table with deletion vectors lists its files twice. Only retention deletes here, whole files mostly.
@@ -95,41 +95,46 @@ class ChangeLog:
         self.path = path
         self._values = values
 
-    def append(self, records: DataFrame, batch: int, writer: str, number: int) -> None:
+    def append(
+        self, records: DataFrame, batch: int, writer: str, number: int, topics: Collection[str]
+    ) -> list[Arrival] | None:
         """Append the records of a micro-batch as batch `batch`; nothing happens when micro-batch `number` was appended before.
         The first append makes the table.
 
         :param records: Spark's Kafka columns, with headers.
         :param writer: id of the stream; with `number` it names the micro-batch in Delta's log.
+        :param topics: of the records, at least.
+        :returns: what the batch holds, where that was observed on the way; None: `arrivals` finds out.
         """
         properties = {} if exists(self.spark, self.path) else _PROPERTIES
-        writer_options = {"txnAppId": writer, "txnVersion": str(number), "mergeSchema": "true", **properties}
+        options = {"txnAppId": writer, "txnVersion": str(number), "mergeSchema": "true", **properties}
+        rows, observation = self._parsed(records, batch), None
+        if len(topics) == 1:  # what is observed cannot be grouped, and costs no query
+            observation = _observation()
+            rows = rows.observe(observation, *_aggregates(), *_of_topics())
         # Kafka's partitions are read one after another, so a topic's records lie together without being sorted.
-        rows = self._parsed(records, batch).coalesce(self.spark.sparkContext.defaultParallelism)
-        rows.write.format("delta").mode("append").options(**writer_options).save(self.path)
+        rows = rows.coalesce(self.spark.sparkContext.defaultParallelism)
+        rows.write.format("delta").mode("append").options(**options).save(self.path)
+        return None if observation is None else _observed(observation, next(iter(topics)), batch)
 
     def _parsed(self, records: DataFrame, batch: int) -> DataFrame:
         """The change log's columns."""
-        rows = records.where("value IS NOT NULL").selectExpr(
-            *("topic", "partition", "offset", "CAST(key AS STRING) AS key", "CAST(value AS STRING) AS value"),
-            f"CAST(try_element_at(filter(headers, h -> h.key = '{OLD_KEY}'), 1).value AS STRING) AS old_key",
+        rows = with_envelope(records.where("value IS NOT NULL"), wrapped=self._values.value_converter_schemas_enable)
+        rows = rows.selectExpr(
+            *("topic", "partition", "offset", "CAST(key AS STRING) AS key", "CAST(value AS STRING) AS value", "e"),
+            # Few records have it: to look for its place among the keys takes a tenth of the time of a filter.
+            f"CAST(element_at(headers.value, nullif(CAST(array_position(headers.key, '{OLD_KEY}') AS INT), 0)) AS STRING) AS old_key",
         )
-        envelope = f"STRUCT<source: {_SOURCE}, op: STRING>"
-        path = "e"
-        if self._values.value_converter_schemas_enable:
-            envelope, path = f"STRUCT<payload: {envelope}>", "e.payload"
-        parsed = rows.selectExpr("*", f"from_json(value, {literal(envelope)}) AS e")
-        source = f"{path}.source"
         # Of a row that was found to be gone, only the key is known.
         rowid_key = f"$.payload.{ROWID_KEY}" if self._values.key_converter_schemas_enable else f"$.{ROWID_KEY}"
-        return parsed.selectExpr(
+        return rows.selectExpr(
             f"CAST({batch} AS BIGINT) AS batch",
-            *("topic", "partition", "offset", f"{path}.op AS op", f"try_cast({source}.scn AS BIGINT) AS scn"),
-            f"try_cast(coalesce({source}.commit_scn, {source}.scn) AS BIGINT) AS commit_scn",
-            f"coalesce({source}.txSeq, 0) AS seq",
-            f"timestamp_millis(coalesce({source}.commit_ts_ms, {source}.ts_ms)) AS commit_time",
-            f"coalesce({source}.row_id, get_json_object(key, '{rowid_key}')) AS row_id",
-            f"coalesce({path}.op = 'r' AND {source}.snapshot IN {_INITIAL}, false) AS initial",
+            *("topic", "partition", "offset", "e.op AS op", "try_cast(e.scn AS BIGINT) AS scn"),
+            "try_cast(coalesce(e.commit_scn, e.scn) AS BIGINT) AS commit_scn",
+            "coalesce(e.txSeq, 0) AS seq",
+            "timestamp_millis(coalesce(e.commit_ts_ms, e.ts_ms)) AS commit_time",
+            f"coalesce(e.row_id, get_json_object(key, '{rowid_key}')) AS row_id",
+            f"coalesce(e.op = 'r' AND e.snapshot IN {_INITIAL}, false) AS initial",
             f"{self._has_placeholder()} AS partial",
             f"{_has_long_number()} AS long_number",
             *("key", "value"),
@@ -154,23 +159,49 @@ class ChangeLog:
     def arrivals(self, condition: str = "true") -> list[Arrival]:
         """What the batches hold, per batch and topic, of the records that meet an SQL condition. Runs a Spark job."""
         rows = self.rows().where(condition)
-        counted = rows.groupBy("topic", "batch").agg(*_aggregates(self.spark)).collect()
-        return [
-            Arrival(
-                *(row["topic"], row["batch"], row["rows"], row["lowest"] or 0, row["highest"] or 0),
-                scns=(row["lowest_scn"] or 0, row["highest_scn"] or 0),
-                truncated=row["truncated"] or 0,
-                snapshot=row["snapshot"] or 0,
-                undecodable=row["undecodable"],
-                partial=bool(row["has_partial"]),
-                unplaced=row["unplaced"],
-                read=bool(row["has_read"]),
-                vanished=bool(row["has_vanished"]),
-                oldest_us=row["oldest_us"] or 0,
-                long_numbers=row["has_long_number"],
-            )
-            for row in counted
-        ]
+        counted = rows.groupBy("topic", "batch").agg(*_aggregates()).collect()
+        return [_arrival(row["topic"], row["batch"], row.asDict()) for row in counted]
+
+
+def _arrival(topic: str, batch: int, counted: Mapping[str, Any]) -> Arrival:
+    """What `_aggregates` found."""
+    return Arrival(
+        *(topic, batch, counted["rows"], counted["lowest"] or 0, counted["highest"] or 0),
+        scns=(counted["lowest_scn"] or 0, counted["highest_scn"] or 0),
+        truncated=counted["truncated"] or 0,
+        snapshot=counted["snapshot"] or 0,
+        undecodable=counted["undecodable"],
+        partial=bool(counted["has_partial"]),
+        unplaced=counted["unplaced"],
+        read=bool(counted["has_read"]),
+        vanished=bool(counted["has_vanished"]),
+        oldest_us=counted["oldest_us"] or 0,
+        long_numbers=counted["has_long_number"],
+    )
+
+
+def _observation() -> Any:
+    from pyspark.sql import Observation
+
+    return Observation()
+
+
+def _of_topics() -> Sequence[Any]:
+    from pyspark.sql.functions import expr
+
+    return [expr("min(topic) AS first_topic"), expr("max(topic) AS last_topic")]
+
+
+def _observed(observation: Any, topic: str, batch: int) -> list[Arrival] | None:
+    """What a batch of one topic holds; None when nothing was written, or records of other topics, too."""
+    if not observation._jo.future().isCompleted():
+        return None
+    counted = observation.get
+    if not counted["rows"]:
+        return []
+    if (counted["first_topic"], counted["last_topic"]) != (topic, topic):
+        return None
+    return [_arrival(topic, batch, counted)]
 
 
 def _has_long_number() -> str:
@@ -192,7 +223,7 @@ def as_payload(text: str) -> str:
     return f"if(get_json_object({text}, '$.payload') IS NULL, concat('{{\"payload\":', {text}, '}}'), {text})"
 
 
-def _aggregates(spark: SparkSession) -> Sequence[object]:
+def _aggregates() -> Sequence[Any]:
     from pyspark.sql.functions import expr
 
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -132,17 +132,20 @@ class Merger:
         """The complete SCN that was published last; 0 for none since the start."""
         return self._published_scn
 
-    def append(self, records: DataFrame, writer: str, number: int, rows: int) -> None:
+    def append(self, records: DataFrame, writer: str, number: int, rows: int, topics: Collection[str]) -> None:
         """Append a micro-batch to the change log, which stays as it is when it has it already.
 
-        :param writer, number, rows: id of the stream, number of the micro-batch in it, and how many records it has, at most.
+        :param writer, number: see `ChangeLog.append`.
+        :param rows, topics: how many records it has at most, and of which topics.
         """
         batch = self._batch + 1
-        self._log.append(records, batch, writer, number)
-        compile_code(self._sessions.get(), wanted=rows >= FEW_ROWS)
-        written = ChangeLog(self._sessions.get(), self._paths.changes, self._config.values)
+        arrivals = self._log.append(records, batch, writer, number, topics)
+        if arrivals is None:
+            session = self._sessions.get()
+            compile_code(session, wanted=rows >= FEW_ROWS)
+            arrivals = ChangeLog(session, self._paths.changes, self._config.values).arrivals(f"batch = {batch}")
         # In this order: tables are merged up to `_batch`, with the arrivals that are known then.
-        self._arrivals.add(written.arrivals(f"batch = {batch}"))
+        self._arrivals.add(arrivals)
         with self._lock:
             self._batch = batch
 

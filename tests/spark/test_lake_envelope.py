@@ -1,0 +1,112 @@
+"""The members of envelopes that the change log reads from the end of the records' text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from minercdc.config.load import parse_properties
+from minercdc.events import ChangeEvent, Event, Op, SchemaChange, Scn, SnapshotMark, TransactionInfo, VanishedRow
+from minercdc.kafka.topics import TopicNames
+from minercdc.lake.envelope import with_envelope
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.selection import envelope_encoder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NEEDED = {
+    "topic.prefix": "shop",
+    "database.hostname": "h",
+    "database.user": "u",
+    "database.password": "p",
+    "database.dbname": "d",
+    "minercdc.kafka.bootstrap.servers": "k",
+    "skipped.operations": "none",
+}
+TABLE = TableSchema(
+    TableId("PDB", "SHOP", "ORDERS"), (Column("ID", "NUMBER", 9, 0, nullable=False), Column("T", "VARCHAR2", 4000)), key=(0,)
+)
+TX = TransactionInfo("0a001f00b3020000", Scn(95), Scn(103), 5_000_000, 7_000_000, 1, "SHOP")
+CHANGE = ChangeEvent(Op.UPDATE, TABLE, ("1", "a"), ("1", "b"), Scn(101), 6_000_000, TX, 4, row_id="AAAR3sAAEAAAACXAAA")
+FAKE = '","source":{"version":"1","ts_ms":9,"snapshot":"first","scn":"9","commit_scn":"9","row_id":"R","txSeq":9},"op":"d"'
+IN_PLACE: dict[str, Event] = {
+    "change": CHANGE,
+    "insert": replace(CHANGE, op=Op.CREATE, before=None),
+    "delete": replace(CHANGE, op=Op.DELETE, after=None),
+    "row without ROWID": replace(CHANGE, row_id=None),
+    "session without a user": replace(CHANGE, tx=replace(TX, user=None)),
+    "row of a snapshot": replace(CHANGE, op=Op.READ, tx=None, seq=0, before=None, snapshot=SnapshotMark.TRUE),
+    "row that was gone": VanishedRow(TABLE, b'{"ID":1}', Scn(101), 6_000_000),
+    "truncate": SchemaChange(TABLE.id, TABLE, TABLE, "TRUNCATE TABLE ORDERS", Scn(101), 6_000_000, truncate=True),
+    "wide row": replace(CHANGE, after=("1", "b" * 4000)),
+    "row of many commas": replace(CHANGE, after=("1", "," * 2000)),
+    "row cut within a character": replace(CHANGE, after=("1", "\N{EURO SIGN}" * 1000)),
+    "row that looks like an envelope": replace(CHANGE, after=("1", FAKE)),
+}
+PARSED: dict[str, Event] = {
+    "user with a comma": replace(CHANGE, tx=replace(TX, user='A,"scn":"7"')),
+    "statement with commas": replace(CHANGE, redo_sql="insert into T(A, B) values ('1', '2')"),
+    "table with a comma": replace(CHANGE, schema=replace(TABLE, id=TABLE.id._replace(table="A,B"))),
+}
+
+
+def record(event: Event, **properties: str) -> bytes:
+    config = parse_properties({**NEEDED, **{name.replace("_", "."): value for name, value in properties.items()}})
+    topics = TopicNames(config.identity, config.topics, config.kafka)
+    encoder = envelope_encoder(config, topics, include_schema_changes=False)
+    (value,) = [one.value for one in encoder.encode(event) if one.value is not None]
+    return value
+
+
+def expected(value: bytes) -> dict[str, Any]:
+    found = json.loads(value)
+    found = found.get("payload", found)
+    names = ("ts_ms", "snapshot", "scn", "commit_scn", "row_id", "commit_ts_ms", "txSeq")
+    return {**{name: found["source"][name] for name in names}, "op": found["op"]}
+
+
+def read(spark: SparkSession, *values: bytes, wrapped: bool = False) -> list[dict[str, Any]]:
+    rows = spark.createDataFrame([(i, value) for i, value in enumerate(values)], "i INT, value BINARY")
+    return [row["e"].asDict() for row in with_envelope(rows, wrapped=wrapped).orderBy("i").collect()]
+
+
+@pytest.mark.parametrize("schemas", ["false", "true"])
+def test_members_are_those_of_the_document(spark: SparkSession, schemas: str) -> None:
+    values = [record(event, value_converter_schemas_enable=schemas) for event in (*IN_PLACE.values(), *PARSED.values())]
+    assert read(spark, *values, wrapped=schemas == "true") == [expected(value) for value in values]
+
+
+def test_the_connectors_records_are_not_parsed(spark: SparkSession) -> None:
+    """Then a text that does not begin as JSON does gives the same."""
+    values = [record(event) for event in IN_PLACE.values()]
+    found = read(spark, *(b"#" + value[1:] for value in values))
+    for name, one, value in zip(IN_PLACE, found, values, strict=True):
+        assert one == expected(value), name
+
+
+def test_other_orders_of_members_are_parsed(spark: SparkSession) -> None:
+    ordered = record(CHANGE, minercdc_source_sequence="true")
+    with_transaction = record(CHANGE).replace(
+        b'"transaction":null', b'"transaction":{"id":"T","total_order":1,"data_collection_order":1}'
+    )
+    of_another_writer = json.dumps(json.loads(record(CHANGE)), sort_keys=True, indent=1).encode()
+    values = (ordered, with_transaction, of_another_writer)
+    assert read(spark, *values) == [expected(value) for value in values]
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b"null", b"{}", b"[1,2]", b'{"a":1,"op":"c"}', b"no JSON,at all", b"\xff\xfe\x00", b"," * 900]
+)
+def test_what_is_no_envelope_has_no_members(spark: SparkSession, value: bytes) -> None:
+    (found,) = read(spark, value)
+    assert found["scn"] is None
+
+
+def test_an_envelope_that_is_cut_has_no_members(spark: SparkSession) -> None:
+    value = record(CHANGE)
+    cut = [value[:end] for end in range(1, len(value) - 1, 7)]
+    assert {one["scn"] for one in read(spark, *cut)} == {None}
