@@ -17,7 +17,7 @@ from minercdc.capture.logminer.physical_standby import table_findings
 from minercdc.capture.logminer.place import place_findings
 from minercdc.capture.registry import adapter_factory
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import MinerCdcError, PrerequisiteError, SinkError
+from minercdc.errors import MinerCdcError, PrerequisiteError, SinkError, TransientSourceError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.internal_topics import internal_topic_findings
 from minercdc.oracle.connect import connect, database_name, database_names, of_database
@@ -167,10 +167,16 @@ def check_internal_topics(config: ConnectorConfig, client: KafkaClient) -> list[
 
 
 def refuse_unprepared(findings: list[Finding]) -> None:
-    """Log the findings that do not block capture, as warnings. Raises PrerequisiteError with all that do."""
+    """Log the findings that do not block capture, as warnings.
+
+    :raises TransientSourceError: pluggable databases are not open, and nothing else blocks: they may open yet.
+    :raises PrerequisiteError: with all findings that block.
+    """
     for finding in findings:
         if not finding.blocking:
             log.warning("%s  fix: %s", finding.problem, finding.fix)
     if blocking := [finding for finding in findings if finding.blocking]:
         lines = [f"{finding.problem}\n      {finding.fix}" for finding in blocking]
-        raise PrerequisiteError("\n  - ".join(["not ready for capture", *lines]))
+        closed = all(finding.rule == "pdb-open" for finding in blocking)
+        error = TransientSourceError if closed else PrerequisiteError
+        raise error("\n  - ".join(["not ready for capture", *lines]))

@@ -110,11 +110,20 @@ def test_a_pdb_that_is_not_there_or_not_open_is_named(pdbs: Pdbs) -> None:
         admin.cursor().execute(f"alter pluggable database {OTHER} close immediate")
     (finding,) = check_prerequisites(pdbs.config())
     assert finding.problem == f"{OTHER}: it is not open, so its tables cannot be read"
-    with pytest.raises(MinerCdcError, match=rf"{OTHER}: it is not open[^$]*ALTER PLUGGABLE DATABASE {OTHER} OPEN"):
-        Connector(pdbs.config()).run(threading.Event())
+    assert f"ALTER PLUGGABLE DATABASE {OTHER} OPEN" in finding.fix
     (finding,) = check_prerequisites(pdbs.config(database_pdb_name=OTHER, table_include_list="SHOP.ITEM"))
     assert (finding.problem, finding.blocking) == (f"{OTHER}: it is not open, so its tables cannot be read", True)
     assert (finding.fix, finding.rule) == (f"ALTER PLUGGABLE DATABASE {OTHER} OPEN;", "pdb-open")
+
+
+def test_a_start_waits_for_a_pdb_that_is_not_open_yet(pdbs: Pdbs, caplog: pytest.LogCaptureFixture) -> None:
+    with closing(pdbs.sandbox.connect(service=pdbs.sandbox.root_service)) as admin:
+        admin.cursor().execute(f"alter pluggable database {OTHER} close immediate")
+        with running(Connector(pdbs.config(table_include_list=r"SHOP\.ITEM"))) as errors:
+            until(lambda: f"{OTHER}: it is not open" in caplog.text, errors)
+            admin.cursor().execute(f"alter pluggable database {OTHER} open")
+            pdbs.run(ONE, "insert into item values (1, 'first')", "commit")
+            wait_for(pdbs, 1, errors)
 
 
 @pytest.mark.parametrize("adapter", ["logminer", "logminer_unbuffered"])
