@@ -1,9 +1,10 @@
-"""The members of envelopes that the change log reads from the end of the records' text."""
+"""The members of envelopes that the change log reads from the end of the records' text, and what it finds in a batch."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,12 +12,13 @@ import pytest
 from minercdc.config.load import parse_properties
 from minercdc.events import ChangeEvent, Event, Op, SchemaChange, Scn, SnapshotMark, TransactionInfo, VanishedRow
 from minercdc.kafka.topics import TopicNames
+from minercdc.lake.change_log import ChangeLog
 from minercdc.lake.envelope import with_envelope
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.selection import envelope_encoder
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 NEEDED = {
     "topic.prefix": "shop",
@@ -110,3 +112,33 @@ def test_an_envelope_that_is_cut_has_no_members(spark: SparkSession) -> None:
     value = record(CHANGE)
     cut = [value[:end] for end in range(1, len(value) - 1, 7)]
     assert {one["scn"] for one in read(spark, *cut)} == {None}
+
+
+def records(spark: SparkSession, *values: bytes | None, topic: str = "t") -> DataFrame:
+    rows = [(b'{"ID":1}', value, topic, 0, offset, None) for offset, value in enumerate(values)]
+    columns = "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT"
+    return spark.createDataFrame(rows, f"{columns}, headers ARRAY<STRUCT<key: STRING, value: BINARY>>")
+
+
+def test_a_batch_of_one_topic_is_observed_as_it_would_be_read(spark: SparkSession, tmp_path: Path) -> None:
+    values = parse_properties(NEEDED).values
+    log = ChangeLog(spark, str(tmp_path / "log"), values)
+    placeholder = f'"{values.unavailable_value_placeholder}"'.encode()
+    for number, event in enumerate(IN_PLACE.values(), 1):
+        lacking = record(CHANGE).replace(b'"b"', placeholder) if number % 2 else None
+        found = log.append(records(spark, record(event), lacking, None), number, "w", number, {"t"})
+        assert found == log.arrivals(f"batch = {number}")
+        assert found is not None
+        assert [(one.rows, one.partial) for one in found] == [(1 + number % 2, bool(number % 2))]
+
+
+def test_what_was_not_written_or_is_of_other_topics_is_not_observed(spark: SparkSession, tmp_path: Path) -> None:
+    log = ChangeLog(spark, str(tmp_path / "log"), parse_properties(NEEDED).values)
+    value = record(CHANGE)
+    assert log.append(records(spark, None), 1, "w", 1, {"t"}) == []
+    assert log.append(records(spark, value), 2, "w", 1, {"t"}) is None  # the same micro-batch again
+    assert log.arrivals("batch = 2") == []
+    both = records(spark, value).union(records(spark, value, topic="other"))
+    assert log.append(both, 3, "w", 2, {"t", "other"}) is None
+    assert log.append(both, 4, "w", 3, {"t"}) is None
+    assert sorted(one.topic for one in log.arrivals("batch > 2")) == ["other", "other", "t", "t"]
