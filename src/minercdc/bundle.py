@@ -1,12 +1,12 @@
-"""`minercdc bundle`: an archive for a bug report. No secrets, no rows, no keys: what might hold some is left out, not masked.
+"""`minercdc bundle`: an archive for a bug report. What might hold rows or keys is left out; secrets are masked in every file.
 
 versions.txt        minercdc, Python, libraries, system
 configuration.txt   what `minercdc config FILE` prints, secrets hidden
-check.txt           what `minercdc check` prints
+check.txt           the findings that `minercdc check` prints
 offset.json         position, snapshots, suspensions: counts and SCNs, without keys, conditions and reasons
 tables.json         structures at the offset, without defaults
-topics.txt          the connector's own topics, and the ends of all
-database.txt        version, log groups, archived logs
+topics.txt          settings of the topics of offset and schema history, and the ends of all with the prefix
+database.txt        version, modes of the database, log groups, archived logs
 status.json, metrics.txt   of the running process, where its port answers: figures, without texts of errors and keys
 """
 
@@ -42,6 +42,7 @@ from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect
 from minercdc.oracle.prerequisites import Finding
 from minercdc.rules.examination import examine
+from minercdc.rules.page import lines_of
 from minercdc.schema.table import TableNames
 from minercdc.selection import table_names, topic_names
 from minercdc.signalling import http_token
@@ -159,10 +160,7 @@ def _versions() -> str:
 
 
 def _lines(findings: list[Finding]) -> str:
-    return (
-        "".join(f"{'missing' if one.blocking else 'advice'}: {one.problem}\n    {one.fix}\n" for one in findings)
-        or "ready\n"
-    )
+    return "".join(f"{line}\n" for finding in findings for line in lines_of(finding)) or "ready\n"
 
 
 def _offset(stored: StoredOffset | None) -> str:
@@ -175,6 +173,8 @@ def _offset(stored: StoredOffset | None) -> str:
         for table in snapshot["tables"]:
             for key in ("condition", "last", "maximum"):
                 table.pop(key)
+    for resumption in document.get("signals", {}).get("resuming", ()):
+        resumption.pop("failure", None)
     return json.dumps(document, indent=1) + "\n"
 
 

@@ -46,7 +46,8 @@ class NextOffset:
             self.partial = None
 
     def position(self) -> Mapping[str, JsonValue] | None:
-        """Where a restart goes on from, as JSON; None while the initial snapshot is under way, or nothing is stored yet."""
+        """The position that the next commit stores, as JSON: of the last Progress, before the first one as it is stored. None
+        while the initial snapshot is under way, or when there was no Progress and nothing is stored."""
         if self.latest is None:
             return self.stored.position
         return self.latest.position.to_json() if self.latest.position is not None else None

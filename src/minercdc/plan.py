@@ -281,8 +281,9 @@ def _findings(config: ConnectorConfig, of_kafka: Sequence[Finding]) -> Iterator[
 
 
 def grants(config: ConnectorConfig, tables: Sequence[TableId]) -> Iterator[str]:
-    """SQL that gives the connector's user what this configuration needs, and no more, in the order in which a DBA runs it:
-    grants, ALTER SESSION between containers, and a comment where another database begins."""
+    """SQL that gives the connector's user single grants for this configuration, in the order in which a DBA runs it: grants,
+    ALTER SESSION between containers, and a comment where another database begins. With LogMiner the optional views are among
+    them. Not among them: what `txlog` needs on its own objects, CREATE TABLE for a flush table, GV$TRANSACTION (RAC)."""
     database, snapshot = config.database, config.snapshot
     user = database.session_user.upper()
     adapter = database.database_connection_adapter

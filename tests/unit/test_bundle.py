@@ -13,10 +13,12 @@ import pytest
 from tenacity import wait_none
 from tests.unit.config.test_load import GOOD
 
-from minercdc.bundle import secret_values, write_bundle
+from minercdc.bundle import _offset, secret_values, write_bundle
 from minercdc.config.load import load_config
 from minercdc.errors import DeliveryError
 from minercdc.kafka.connections import Connections
+from minercdc.offset import Offset, Resumption, SignalState, SuspendedTable
+from minercdc.stored_offset import StoredOffset
 
 
 def answer(listening: socket.socket, text: bytes) -> None:
@@ -75,6 +77,14 @@ def test_kafka_that_does_not_answer_is_waited_for_once_and_named(
             found = archive.extractfile(f"minercdc-bundle/{name}")
             assert found is not None
             assert found.read().decode() == f"not to be had: {failed}\n"
+
+
+def test_texts_that_may_hold_values_of_rows_are_left_out_of_the_offset() -> None:
+    suspended = SuspendedTable("S.T", 5, "MC-3401", "value 'of a row'", "fix 'of a row'")
+    state = SignalState(resuming=(Resumption("S.T", "signal-1", 5, 6, failure="value 'of a row'"),))
+    text = _offset(StoredOffset(Offset("logminer", {}, signals=state, suspended=(suspended,)), "a topic", ()))
+    assert "signal-1" in text
+    assert "of a row" not in text
 
 
 def test_queries_of_urls_are_secrets(tmp_path: Path) -> None:

@@ -96,7 +96,8 @@ class TopicFold:
         :raises ConfigError, SharedTopicError: as `TopicNames.of_table`.
         """
         self.close()
-        for left in self._directory.glob(f"{self._prefix}*.sqlite"):  # by a process that was killed
+        # By a process that was killed; another connector's name may begin with this one's.
+        for left in self._directory.glob(f"{self._prefix}{'[0-9a-f]' * 32}.sqlite"):
             with suppress(OSError):
                 left.unlink()
         file = self._directory / f"{self._prefix}{uuid4().hex}.sqlite"

@@ -123,7 +123,9 @@ class _Rebuild:
             raise LakeError(f"{self._name} cannot be rebuilt now: {gap.cause}", hint=gap.hint)
 
     def _is_kept(self, table: TableHistory, entries: list[Entry], scn: int) -> bool:
-        """Whether the change log has all records of the table since its rows were last read as a whole, up to the SCN."""
+        """Whether the table can be made from the change log: that has all records of its present name since its rows were last
+        read as a whole, or it was created, up to the SCN. False, too, when the log was trimmed and the lake table may have older
+        rows (a mode that keeps them)."""
         since = kept_since(table, entries, scn)
         trimmed = max((entry.scn for entry in entries if entry.kind == "trimmed"), default=0)
         delta, mode = DeltaTable(self._spark, self._paths.table(table.table)), self._mode_of(table.table)

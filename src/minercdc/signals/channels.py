@@ -38,10 +38,11 @@ class SignalChannel(Protocol):
         """Its name in `signal.enabled.channels`."""
 
     def poll(self, taken: str) -> tuple[Sequence[Received], str]:
-        """Signals after the mark `taken`, without waiting, and the mark after them.
+        """Signals after the mark `taken`, without waiting for any to come, and the mark after what was read.
 
         :param taken: mark up to which signals were acted on, '' for none.
-        :returns: signals, refusals of what is none, and the mark; without any, `taken`, or '' when it is not needed any more.
+        :returns: signals, refusals of what is none, and the mark, which also moves over what is not for this connector. Where
+            nothing was read it is `taken`, or '' when it is not needed any more.
         :raises DeliveryError, SinkError: a topic cannot be read.
         """
 

@@ -1,4 +1,5 @@
-"""Whether it is this standby's turn. Pure: what was seen goes in, a reason comes out."""
+"""Whether it is this standby's turn. No I/O and no clock: what was seen goes in, a reason comes out; `Turn` remembers what it saw
+of the owner before."""
 
 from __future__ import annotations
 

@@ -162,7 +162,8 @@ class Status:
         ]
 
     def transactions(self) -> Document:
-        """Open transactions: of the database, where V$TRANSACTION may be read, and those with captured rows, from redo."""
+        """The 20 oldest open transactions, and how many there are in all: of the database, where V$TRANSACTION and V$SESSION may
+        be read, and those with captured rows, from redo; as of the last look at each."""
         counters, now = self._counters, self._now()
         source, mining = counters.source, counters.mining
         return {

@@ -53,8 +53,14 @@ def test_keys_that_were_not_written_since_the_mark_are_found(tmp_path: Path) -> 
     write(sink, KEYS[:5], "d")
     marks = fold.ends(TABLE)
     write(sink, KEYS[10:], "r")
+    state = tmp_path / "state"
+    state.mkdir()
+    left, of_another = (state / f"keys-{name}-{'0' * 32}.sqlite" for name in ("c", "c-d"))
+    left.touch()
+    of_another.touch()
     fold.begin(TABLE, marks)
     ready(fold)
+    assert (left.exists(), of_another.exists()) == (False, True)
     write(sink, KEYS[5:6], "c")  # while it was folded
     assert sorted(fold.gone(100)) == sorted(KEYS[6:10])
     assert fold.limits() == ""

@@ -1,7 +1,8 @@
 """Query results on the wire: describe, row header, and row encoders compiled per result shape.
 
-A row message is 07 and one `clr` per column. A batch is encoded column by column: one comprehension per column and one
-join per batch, so that the work per value is one concatenation.
+A row message is 07 and one field per column: a `clr`, but for LONG, ROWID, UROWID, BOOLEAN and LOBs (`lob_values`). A batch is
+encoded column by column: one comprehension per column and one join per batch, so that the work per value is mostly one
+concatenation.
 """
 
 from __future__ import annotations

@@ -152,8 +152,8 @@ class CommittedAssembly:
             raise MiningSessionError(f"LogMiner shows the rolled back transaction {row.xid.hex()} as committed")
 
     def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """Yields the SchemaChanges of a DDL statement and a Progress; nothing when the next pass has to, which then reads it
-        again. Raises as `Delivery.ddl`."""
+        """Yields a SchemaChange for each captured table that a DDL statement concerns, then a Progress; nothing when there is none,
+        an earlier pass or the snapshot has it, or the next pass has to, which then reads it again. Raises as `Delivery.ddl`."""
         if not self._waits(row, address):
             yield from self._delivery.ddl(row, address, self.position)
 

@@ -64,7 +64,8 @@ class ObjectNames:
         return found if found >= ROOT else None
 
     def named(self, batch: Sequence[tuple[Any, ...]], container: int | None) -> list[tuple[Any, ...]]:
-        """Fetched rows with the names of their tables, as far as those are known, and without rows of excluded schemas.
+        """Fetched rows with the names of their tables, as far as those are known, and without rows of excluded schemas. DML that is
+        named is marked as a dictionary mismatch, so that its stored bytes are decoded; of DDL, an unknown user or owner becomes None.
 
         :param container: what `container` said.
         :raises PrerequisiteError: LogMiner does not say the container of a row, a captured table is of a kind that takes a
