@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -122,10 +123,11 @@ def test_lost_rows_whose_redo_is_gone_are_an_error_with_names(sandbox: SandboxPr
         kept.xid,
         file.name,
         f"user {lab.schema}",
-        f"log sequences {kept.start.sequence} to ",
         "mined again from their start",
     ):
         assert part in caught.value.message
+    # From where the transaction began to before where mining goes on: one log or several, as other sessions wrote.
+    assert re.search(rf"log sequences? {kept.start.sequence} ", caught.value.message)
     assert "minercdc offsets set" in caught.value.hint
     if how == "flipped":
         file.write_bytes(whole)
