@@ -20,7 +20,7 @@ import re
 import sys
 import tarfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException
 from importlib import metadata
@@ -58,7 +58,9 @@ _QUERIES: Final[Mapping[str, str]] = {
     "log groups": "SELECT GROUP#, THREAD#, SEQUENCE#, BYTES, STATUS, FIRST_CHANGE# FROM V$LOG",
     "archived logs": "SELECT THREAD#, DELETED, COUNT(*), MIN(FIRST_CHANGE#), MAX(NEXT_CHANGE#) FROM V$ARCHIVED_LOG GROUP BY THREAD#, DELETED",
 }
-_TEXTS = {"trouble", "sentence", "reason", "fix", "last", "maximum", "notices", "user", "program", "machine", "sid"}
+# Members whose texts may hold values of rows or names of people.
+_OFFSET_TEXTS = {"reason", "fix", "condition", "last", "maximum", "failure"}
+_STATUS_TEXTS = {"trouble", "sentence", "reason", "fix", "last", "maximum", "notices", "user", "program", "machine", "sid"}
 _SHORTEST = 4  # characters of a secret that is looked for in the files
 _CALL_SECONDS = 5.0
 
@@ -167,15 +169,7 @@ def _offset(stored: StoredOffset | None) -> str:
     if stored is None:
         return "none\n"
     document = json.loads(offset_to_bytes(stored.offset))
-    for table in document.get("suspended", ()):
-        table.pop("reason"), table.pop("fix")
-    for snapshot in document.get("signals", {}).get("snapshots", ()):
-        for table in snapshot["tables"]:
-            for key in ("condition", "last", "maximum"):
-                table.pop(key)
-    for resumption in document.get("signals", {}).get("resuming", ()):
-        resumption.pop("failure", None)
-    return json.dumps(document, indent=1) + "\n"
+    return json.dumps(_without(document, _OFFSET_TEXTS), indent=1) + "\n"
 
 
 def _tables(stored: StoredOffset | None, names: TableNames) -> str:
@@ -218,14 +212,14 @@ def _status(config: ConnectorConfig) -> str:
     if not signals.minercdc_http_port:
         return "minercdc.http.port is not set\n"
     document = fetch_status(signals.minercdc_http_host, signals.minercdc_http_port, http_token(config))
-    return json.dumps(_figures(document), indent=1) + "\n"
+    return json.dumps(_without(document, _STATUS_TEXTS), indent=1) + "\n"
 
 
-def _figures(document: Any) -> Any:
-    """The document without the members, at any depth, whose texts may hold values of rows or names of people (`_TEXTS`)."""
+def _without(document: Any, names: Collection[str]) -> Any:
+    """The document without the members of these names, at any depth."""
     if isinstance(document, dict):
-        return {name: _figures(value) for name, value in document.items() if name not in _TEXTS}
-    return [_figures(one) for one in document] if isinstance(document, list) else document
+        return {name: _without(value, names) for name, value in document.items() if name not in names}
+    return [_without(one, names) for one in document] if isinstance(document, list) else document
 
 
 def _metrics(config: ConnectorConfig) -> str:

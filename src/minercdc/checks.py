@@ -51,7 +51,8 @@ def check_prerequisites(config: ConnectorConfig, *, first: bool = False) -> list
     with closing(connect(config.database, "pdb")) as connection:
         if config.database.database_pdb_name and not pdb_is_open(connection):
             name = database_name(config.database)
-            return [replace(one, problem=f"{name}: {one.problem}") for one in (_not_open(name),)]
+            finding = _not_open(name)
+            return [replace(finding, problem=f"{name}: {finding.problem}")]
         found = check(
             connection, config.database, table_filter(config), factory.prerequisites, partial(_of_tables, config, first)
         )

@@ -126,7 +126,7 @@ def test_a_batch_of_one_topic_is_observed_as_it_would_be_read(spark: SparkSessio
     placeholder = f'"{values.unavailable_value_placeholder}"'.encode()
     for number, event in enumerate(IN_PLACE.values(), 1):
         lacking = record(CHANGE).replace(b'"b"', placeholder) if number % 2 else None
-        found = log.append(records(spark, record(event), lacking, None), number, "w", number, {"t"})
+        found = log.append(records(spark, record(event), lacking, None), number, "w", number, one_topic=True)
         assert found == log.arrivals(f"batch = {number}")
         assert found is not None
         assert [(one.rows, one.partial) for one in found] == [(1 + number % 2, bool(number % 2))]
@@ -135,10 +135,10 @@ def test_a_batch_of_one_topic_is_observed_as_it_would_be_read(spark: SparkSessio
 def test_what_was_not_written_or_is_of_other_topics_is_not_observed(spark: SparkSession, tmp_path: Path) -> None:
     log = ChangeLog(spark, str(tmp_path / "log"), parse_properties(NEEDED).values)
     value = record(CHANGE)
-    assert log.append(records(spark, None), 1, "w", 1, {"t"}) == []
-    assert log.append(records(spark, value), 2, "w", 1, {"t"}) is None  # the same micro-batch again
+    assert log.append(records(spark, None), 1, "w", 1, one_topic=True) == []
+    assert log.append(records(spark, value), 2, "w", 1, one_topic=True) is None  # the same micro-batch again
     assert log.arrivals("batch = 2") == []
     both = records(spark, value).union(records(spark, value, topic="other"))
-    assert log.append(both, 3, "w", 2, {"t", "other"}) is None
-    assert log.append(both, 4, "w", 3, {"t"}) is None
+    assert log.append(both, 3, "w", 2, one_topic=False) is None
+    assert log.append(both, 4, "w", 3, one_topic=True) is None
     assert sorted(one.topic for one in log.arrivals("batch > 2")) == ["other", "other", "t", "t"]

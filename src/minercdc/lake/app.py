@@ -112,7 +112,8 @@ class Lake:
         new = {place: end - self._read.get(place, 0) for place, end in ends.items()}
         topics = {topic for (topic, _), rows in new.items() if rows}
         self._topics.learn(records)
-        self._merger.append(self._topics.as_json(records), self._writer, number, sum(new.values()), topics)
+        json_records, rows = self._topics.as_json(records), sum(new.values())
+        self._merger.append(json_records, self._writer, number, rows, one_topic=len(topics) == 1)
         self._read = ends
 
     def _ends(self, number: int) -> Ends:

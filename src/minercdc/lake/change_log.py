@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,24 @@ _ADDED = {"old_key": "STRING", "long_number": "BOOLEAN"}  # columns that a log o
 OLD_KEY = "__debezium.oldkey"  # header of a create that is part of a change of the key
 VANISHED = "op = 'd' AND seq = 0"  # SQL: a row that was found to be gone: no change of a transaction has the number 0
 _LONG_NUMBER = '"value":"[A-Za-z0-9+/]{12}'  # more than eight bytes in base64, whose last characters may be =
+# What a batch holds of a topic, as `_arrival` takes it; and of which topics it is.
+_AGGREGATES = (
+    "count(1) AS rows",
+    "min(commit_scn) AS lowest",
+    "max(commit_scn) AS highest",
+    "min(scn) AS lowest_scn",
+    "max(scn) AS highest_scn",
+    "max(if(op = 't', scn, 0)) AS truncated",
+    "max(if(initial, scn, 0)) AS snapshot",
+    "count_if(op IS NULL OR scn IS NULL) AS undecodable",
+    "bool_or(partial) AS has_partial",
+    "count_if(row_id IS NULL AND op <> 't') AS unplaced",
+    "bool_or(op = 'r') AS has_read",
+    f"bool_or({VANISHED}) AS has_vanished",
+    "min(unix_micros(commit_time)) AS oldest_us",
+    "bool_or(coalesce(long_number, true)) AS has_long_number",
+)
+_TOPICS = ("min(topic) AS first_topic", "max(topic) AS last_topic")
 _INITIAL = "('first', 'first_in_data_collection', 'true', 'last_in_data_collection', 'last')"
 
 
@@ -95,27 +113,27 @@ class ChangeLog:
         self.path = path
         self._values = values
 
-    def append(
-        self, records: DataFrame, batch: int, writer: str, number: int, topics: Collection[str]
-    ) -> list[Arrival] | None:
+    def append(self, records: DataFrame, batch: int, writer: str, number: int, *, one_topic: bool) -> list[Arrival] | None:
         """Append the records of a micro-batch as batch `batch`; nothing happens when micro-batch `number` was appended before.
         The first append makes the table.
 
         :param records: Spark's Kafka columns, with headers.
         :param writer: id of the stream; with `number` it names the micro-batch in Delta's log.
-        :param topics: of the records, at least.
+        :param one_topic: the records are of one topic: what they are is observed.
         :returns: what the batch holds, where that was observed on the way; None: `arrivals` finds out.
         """
+        from pyspark.sql import Observation
+
         properties = {} if exists(self.spark, self.path) else _PROPERTIES
         options = {"txnAppId": writer, "txnVersion": str(number), "mergeSchema": "true", **properties}
         rows, observation = self._parsed(records, batch), None
-        if len(topics) == 1:  # what is observed cannot be grouped, and costs no query
-            observation = _observation()
-            rows = rows.observe(observation, *_aggregates(), *_of_topics())
+        if one_topic:  # what is observed cannot be grouped, and costs no query
+            observation = Observation()
+            rows = rows.observe(observation, *_expressions(*_AGGREGATES, *_TOPICS))
         # Kafka's partitions are read one after another, so a topic's records lie together without being sorted.
         rows = rows.coalesce(self.spark.sparkContext.defaultParallelism)
         rows.write.format("delta").mode("append").options(**options).save(self.path)
-        return None if observation is None else _observed(observation, next(iter(topics)), batch)
+        return None if observation is None else _observed(observation, batch)
 
     def _parsed(self, records: DataFrame, batch: int) -> DataFrame:
         """The change log's columns."""
@@ -159,12 +177,12 @@ class ChangeLog:
     def arrivals(self, condition: str = "true") -> list[Arrival]:
         """What the batches hold, per batch and topic, of the records that meet an SQL condition. Runs a Spark job."""
         rows = self.rows().where(condition)
-        counted = rows.groupBy("topic", "batch").agg(*_aggregates()).collect()
+        counted = rows.groupBy("topic", "batch").agg(*_expressions(*_AGGREGATES)).collect()
         return [_arrival(row["topic"], row["batch"], row.asDict()) for row in counted]
 
 
 def _arrival(topic: str, batch: int, counted: Mapping[str, Any]) -> Arrival:
-    """What `_aggregates` found."""
+    """What `_AGGREGATES` found."""
     return Arrival(
         *(topic, batch, counted["rows"], counted["lowest"] or 0, counted["highest"] or 0),
         scns=(counted["lowest_scn"] or 0, counted["highest_scn"] or 0),
@@ -180,28 +198,16 @@ def _arrival(topic: str, batch: int, counted: Mapping[str, Any]) -> Arrival:
     )
 
 
-def _observation() -> Any:
-    from pyspark.sql import Observation
-
-    return Observation()
-
-
-def _of_topics() -> Sequence[Any]:
-    from pyspark.sql.functions import expr
-
-    return [expr("min(topic) AS first_topic"), expr("max(topic) AS last_topic")]
-
-
-def _observed(observation: Any, topic: str, batch: int) -> list[Arrival] | None:
-    """What a batch of one topic holds; None when nothing was written, or records of other topics, too."""
+def _observed(observation: Any, batch: int) -> list[Arrival] | None:
+    """What a batch of one topic holds; None when nothing was written, or records of several topics."""
     if not observation._jo.future().isCompleted():
         return None
     counted = observation.get
     if not counted["rows"]:
         return []
-    if (counted["first_topic"], counted["last_topic"]) != (topic, topic):
+    if counted["first_topic"] != counted["last_topic"]:
         return None
-    return [_arrival(topic, batch, counted)]
+    return [_arrival(counted["first_topic"], batch, counted)]
 
 
 def _has_long_number() -> str:
@@ -223,25 +229,7 @@ def as_payload(text: str) -> str:
     return f"if(get_json_object({text}, '$.payload') IS NULL, concat('{{\"payload\":', {text}, '}}'), {text})"
 
 
-def _aggregates() -> Sequence[Any]:
+def _expressions(*texts: str) -> Sequence[Any]:
     from pyspark.sql.functions import expr
 
-    return [
-        expr(text)
-        for text in (
-            "count(1) AS rows",
-            "min(commit_scn) AS lowest",
-            "max(commit_scn) AS highest",
-            "min(scn) AS lowest_scn",
-            "max(scn) AS highest_scn",
-            "max(if(op = 't', scn, 0)) AS truncated",
-            "max(if(initial, scn, 0)) AS snapshot",
-            "count_if(op IS NULL OR scn IS NULL) AS undecodable",
-            "bool_or(partial) AS has_partial",
-            "count_if(row_id IS NULL AND op <> 't') AS unplaced",
-            "bool_or(op = 'r') AS has_read",
-            f"bool_or({VANISHED}) AS has_vanished",
-            "min(unix_micros(commit_time)) AS oldest_us",
-            "bool_or(coalesce(long_number, true)) AS has_long_number",
-        )
-    ]
+    return [expr(text) for text in texts]

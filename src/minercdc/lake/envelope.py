@@ -14,22 +14,20 @@ from minercdc.lake.sql import literal
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_ENVELOPE = (
-    "STRUCT<source: STRUCT<ts_ms: BIGINT, snapshot: STRING, scn: STRING, commit_scn: STRING, row_id: STRING, commit_ts_ms: BIGINT,"
-    " txSeq: BIGINT>, op: STRING>"
-)
 # What the text ends with: {.. "source":{.. "ts_ms":1,"snapshot":"false", .. "txSeq":1},"transaction":null,"op":"c", .. "ts_ns":1}
 _END_BYTES = 700
-_PLACES = {  # from the end, of what the commas separate
-    "ts_ms": -27,
-    "snapshot": -26,
-    "scn": -18,
-    "commit_scn": -17,
-    "row_id": -10,
-    "commit_ts_ms": -9,
-    "txSeq": -6,
-    "op": -4,
+_MEMBERS = {  # name -> place from the end, of what the commas separate, and Spark type
+    "ts_ms": (-27, "BIGINT"),
+    "snapshot": (-26, "STRING"),
+    "scn": (-18, "STRING"),
+    "commit_scn": (-17, "STRING"),
+    "row_id": (-10, "STRING"),
+    "commit_ts_ms": (-9, "BIGINT"),
+    "txSeq": (-6, "BIGINT"),
+    "op": (-4, "STRING"),
 }
+_SOURCE = ", ".join(f"{name}: {kind}" for name, (_, kind) in _MEMBERS.items() if name != "op")
+_ENVELOPE = f"STRUCT<source: STRUCT<{_SOURCE}>, op: STRING>"
 
 
 def with_envelope(records: DataFrame, *, wrapped: bool) -> DataFrame:
@@ -40,24 +38,24 @@ def with_envelope(records: DataFrame, *, wrapped: bool) -> DataFrame:
     :param wrapped: the envelope is the `payload` of the document.
     """
     rows = records.selectExpr("*", f"split(CAST(substring(value, -{_END_BYTES}, {_END_BYTES}) AS STRING), ',') AS ends")
-    in_place = " AND ".join(f"startswith({_end(name)}, '\"{name}\":')" for name in _PLACES)
+    in_place = " AND ".join(f"startswith({_end(name)}, '\"{name}\":')" for name in _MEMBERS)
     in_place += f" AND endswith(try_element_at(ends, -1), '{'}}' if wrapped else '}'}')"
     rows = rows.selectExpr("*", f"coalesce({in_place}, false) AS in_place")
     envelope, path = (f"STRUCT<payload: {_ENVELOPE}>", "d.payload") if wrapped else (_ENVELOPE, "d")
     rows = rows.selectExpr("*", f"if(in_place, NULL, from_json(CAST(value AS STRING), {literal(envelope)})) AS d")
     members = ", ".join(
-        f"'{name}', if(in_place, {_read(name)}, {path}.{'op' if name == 'op' else f'source.{name}'})" for name in _PLACES
+        f"'{name}', if(in_place, {_read(name)}, {path}.{'op' if name == 'op' else f'source.{name}'})" for name in _MEMBERS
     )
     return rows.selectExpr("* EXCEPT (ends, in_place, d)", f"named_struct({members}) AS e")
 
 
 def _end(name: str) -> str:
-    return f"try_element_at(ends, {_PLACES[name]})"
+    return f"try_element_at(ends, {_MEMBERS[name][0]})"
 
 
 def _read(name: str) -> str:
     """SQL of a member that is in its place."""
     text, begin = _end(name), len(name) + 4  # of what follows `"name":`
-    if name in ("ts_ms", "commit_ts_ms", "txSeq"):
+    if _MEMBERS[name][1] == "BIGINT":
         return f"try_cast(rtrim('}}', substring({text}, {begin})) AS BIGINT)"
     return f"if(endswith({text}, '\"'), substring({text}, {begin + 1}, length({text}) - {begin + 1}), NULL)"

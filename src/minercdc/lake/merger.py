@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -132,14 +132,14 @@ class Merger:
         """The complete SCN that was published last; 0 for none since the start."""
         return self._published_scn
 
-    def append(self, records: DataFrame, writer: str, number: int, rows: int, topics: Collection[str]) -> None:
+    def append(self, records: DataFrame, writer: str, number: int, rows: int, *, one_topic: bool) -> None:
         """Append a micro-batch to the change log, which stays as it is when it has it already.
 
-        :param writer, number: see `ChangeLog.append`.
-        :param rows, topics: how many records it has at most, and of which topics.
+        :param writer, number, one_topic: see `ChangeLog.append`.
+        :param rows: how many records it has, at most.
         """
         batch = self._batch + 1
-        arrivals = self._log.append(records, batch, writer, number, topics)
+        arrivals = self._log.append(records, batch, writer, number, one_topic=one_topic)
         if arrivals is None:
             session = self._sessions.get()
             compile_code(session, wanted=rows >= FEW_ROWS)
