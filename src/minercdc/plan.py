@@ -24,24 +24,11 @@ from minercdc.kafka.column_changes import ColumnChanges
 from minercdc.kafka.custom_converters import column_codecs
 from minercdc.kafka.topics import TopicNames
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.connect import connect, database_name, database_names, of_database
+from minercdc.oracle.connect import connect, database_names, of_database
 from minercdc.oracle.dictionary import read_row_statistics, read_table_ids, read_tables
-from minercdc.oracle.grants import (
-    CREATE_SESSION,
-    DBMS_FLASHBACK,
-    DBMS_LOGMNR,
-    DBMS_LOGMNR_D,
-    DOWNSTREAM_VIEWS,
-    EXTENT_VIEWS,
-    LOGMINING,
-    MINING_VIEWS,
-    OPTIONAL_VIEWS,
-    SERVER_VIEWS,
-    SET_CONTAINER,
-    Grant,
-)
 from minercdc.oracle.prerequisites import Finding
-from minercdc.oracle.scn import pdb_is_open
+from minercdc.oracle.scn import pdb_is_open, transactions_view
+from minercdc.plan_grants import grants, grants_of_session
 from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.selection import key_columns, published_columns, table_filter, table_names, topic_names, value_handling
 from minercdc.snapshot.mode import Start, decision_of
@@ -96,14 +83,16 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
         connected = _connected(config, database_names(config.database)[0])
     except PrerequisiteError:
         yield from ("", "grants, by a DBA, without which there is no session to plan from:")
-        yield from (f"  {one}" for one in _grants_of_session(config))
+        yield from (f"  {one}" for one in grants_of_session(config))
         raise
     with closing(connected) as connection:
         tables = list(_all_tables(config, connection, names, client))
         yield from _shown(tables, table_names(config))
         yield from _times(config, connection, tables, reads)
+        several = _has_several_instances(connection)
     yield from _findings(config, [*broker, *(() if silent else offset_findings(config))])
-    yield from ("", "grants, by a DBA:", *(f"  {one}" for one in grants(config, [one.schema.id for one in tables])))
+    needed = grants(config, [one.schema.id for one in tables], several_instances=several)
+    yield from ("", "grants, by a DBA:", *(f"  {one}" for one in needed))
 
 
 def _start(config: ConnectorConfig, silent: Finding | None) -> Generator[str, None, tuple[bool, TopicNames]]:
@@ -215,6 +204,14 @@ def check_tables(config: ConnectorConfig) -> None:
                 raise table.refused
 
 
+def _has_several_instances(connection: oracledb.Connection) -> bool:
+    """False, too, where V$THREAD is not granted yet: once it is, a later plan has the grants for several. Raises SourceError."""
+    try:
+        return transactions_view(connection).startswith("G")
+    except PrerequisiteError:
+        return False
+
+
 def _existing(client: KafkaClient, topics: Sequence[str]) -> set[str] | None:
     try:
         return client.existing(topics)
@@ -278,66 +275,3 @@ def _findings(config: ConnectorConfig, of_kafka: Sequence[Finding]) -> Iterator[
     for one in findings:
         yield f"  {'missing' if one.blocking or one.suspends else 'advice'}: {one.problem}"
         yield f"    {one.fix}"
-
-
-def grants(config: ConnectorConfig, tables: Sequence[TableId]) -> Iterator[str]:
-    """SQL that gives the connector's user single grants for this configuration, in the order in which a DBA runs it: grants,
-    ALTER SESSION between containers, and a comment where another database begins. With LogMiner the optional views are among
-    them. Not among them: what `txlog` needs on its own objects, CREATE TABLE for a flush table, GV$TRANSACTION (RAC)."""
-    database, snapshot = config.database, config.snapshot
-    user = database.session_user.upper()
-    adapter = database.database_connection_adapter
-    everywhere = user.startswith("C##")
-    wanted: list[Grant] = []
-    if _mines(config):
-        wanted += [LOGMINING, DBMS_LOGMNR, *MINING_VIEWS]
-        wanted += [DBMS_LOGMNR_D] if config.log_mining.log_mining_strategy == "redo_log_catalog" else []
-        wanted += OPTIONAL_VIEWS
-    elif adapter in ("olr", "fors_olr"):
-        wanted += SERVER_VIEWS
-    wanted += EXTENT_VIEWS if snapshot.snapshot_max_threads > 1 else ()
-    yield from _grants_of_session(config)
-    yield from (grant.statement(user, everywhere=everywhere) for grant in wanted)
-    for container in database.pdbs or (None,):
-        if container:
-            yield f"ALTER SESSION SET CONTAINER = {container};"
-        inside = database_name(database.of_pdb(container)) if database.has_several_pdbs and container else None
-        yield from _grants_in(config, user, [one for one in tables if inside in (None, one.database)], inside)
-    if config.secondary.is_downstream:
-        yield "-- In the downstream database, where the user has the same name:"
-        there = [CREATE_SESSION, LOGMINING, DBMS_LOGMNR, *DOWNSTREAM_VIEWS]
-        yield from (grant.statement(user, everywhere=everywhere) for grant in there)
-
-
-def _mines(config: ConnectorConfig) -> bool:
-    return config.database.database_connection_adapter in ("logminer", "logminer_unbuffered")
-
-
-def _grants_of_session(config: ConnectorConfig) -> Iterator[str]:
-    """The statements without which the user does not log on, or does not come to where its tables are."""
-    user = config.database.session_user.upper()
-    everywhere = user.startswith("C##")
-    for grant in (CREATE_SESSION, SET_CONTAINER) if everywhere and _mines(config) else (CREATE_SESSION,):
-        yield grant.statement(user, everywhere=everywhere)
-
-
-def _grants_in(config: ConnectorConfig, user: str, tables: Sequence[TableId], inside: str | None) -> Iterator[str]:
-    """The grants of one database's tables.
-
-    :param inside: its name, where there are several.
-    """
-    snapshot = config.snapshot
-    signal = config.signals.signal_data_collection
-    if signal and inside not in (None, signal.split(".")[0].upper()):
-        signal = None
-    named = [f'"{one.schema}"."{one.table}"' for one in tables]
-    if signal:
-        name = ".".join(f'"{part}"' for part in signal.split(".")[-2:])
-        named += [] if name in named else [name]
-        if config.incremental.marks:
-            yield f"GRANT INSERT, DELETE ON {name} TO {user};"
-    for name in named:
-        yield f"GRANT SELECT, FLASHBACK ON {name} TO {user};"
-    reads_past = snapshot.snapshot_select_statement_overrides or snapshot.snapshot_query_mode == "custom"
-    if reads_past or config.database.database_connection_adapter == "flashback":
-        yield DBMS_FLASHBACK.statement(user)

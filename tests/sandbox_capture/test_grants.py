@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
 
+from minercdc.capture.txlog.installation import install
+from minercdc.capture.txlog.noted import noted_since
+from minercdc.checks import check_prerequisites
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import PrerequisiteError
 from minercdc.oracle.connect import connect
+from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.grants import MINING_VIEWS, OPTIONAL_VIEWS
 from minercdc.oracle.prerequisites import Finding
-from minercdc.plan import grants
+from minercdc.plan_grants import grants
 from minercdc.rules.examination import examine
 from minercdc.schema.table import TableId
 
@@ -141,3 +146,60 @@ def test_the_page_has_every_grant_that_plan_prints(granted: list[tuple[str, bool
     for statement, _ in granted:
         object_ = statement.partition(" ON ")[2].partition(" TO ")[0]
         assert '"' in object_ or (object_ or statement.split(" TO ")[0].removeprefix("GRANT ")) in page
+
+
+def test_a_reader_of_the_log_of_transactions_needs_no_more_than_plan_prints(
+    prepared: SandboxProcess, tmp_path: Path
+) -> None:
+    administer(prepared, "create user logged identified by logged", root=False)
+    for privilege in ("session", "table", "sequence", "view", "procedure", "trigger", "job"):
+        administer(prepared, f"grant create {privilege} to logged", root=False)
+    administer(prepared, "grant unlimited tablespace to logged", root=False)
+    administer(prepared, "grant execute on dbms_alert to logged", root=False)
+    administer(prepared, "create user reads identified by reads", root=False)
+    table = TableId("ORCLPDB1", "LOGGED", "ORDERS")
+    settings = {
+        "name": "reads",
+        "topic.prefix": "reads",
+        "database.connection.adapter": "txlog",
+        "database.hostname": prepared.host,
+        "database.port": str(prepared.port),
+        "database.user": "reads",
+        "database.password": "reads",
+        "database.dbname": prepared.service,
+        "table.include.list": "LOGGED.ORDERS",
+        "minercdc.txlog.alerts": "true",
+        "debezium.sink.type": "json",
+        "minercdc.sink.path": str(tmp_path / "out"),
+        "minercdc.state.dir": str(tmp_path / "state"),
+    }
+    config = parse_properties(settings)
+    with prepared.connect("logged", "logged") as owner:
+        owner.cursor().execute("create table orders (id number(9) primary key, note varchar2(40))")
+        install(owner, read_tables(owner, [table]), lambda _: None)
+    printed = [one for one in grants(config, [table]) if not one.startswith("--")]
+    for statement in printed:
+        administer(prepared, statement, root=False)
+    assert check_prerequisites(config) == []
+    with closing(connect(config.database, "pdb")) as reader:
+        assert noted_since(reader, [table])[table] is not None
+        assert reader.cursor().callfunc("LOGGED.SYNC_CORE.GETSCN", int, [5, 7]) == 5
+    for statement in printed:
+        if "SY$" in statement or "SYNC_CORE" in statement:
+            administer(prepared, taken(statement), root=False)
+            assert [one for one in check_prerequisites(config) if one.blocking], f"{statement} is needed"
+            administer(prepared, statement, root=False)
+    assert not [one for one in grants(parse_properties(settings | {"database.user": "logged"}), [table]) if "SY$" in one]
+
+
+def test_the_flush_table_and_several_instances_have_grants_of_their_own(config: ConnectorConfig) -> None:
+    plain = set(grants(config, [ORDERS]))
+    several = [one for one in grants(config, [ORDERS], several_instances=True) if one not in plain]
+    assert several == [f"GRANT SELECT ON SYS.GV_${name} TO {USER} CONTAINER=ALL;" for name in ("TRANSACTION", "SESSION")]
+    mining = config.log_mining.model_copy(update={"minercdc_log_mining_flush_table": "flushed"})
+    flushing = list(grants(replace(config, log_mining=mining), [ORDERS]))
+    assert [one for one in flushing if one not in plain] == [
+        "-- For FLUSHED, which the connector makes in the user's default tablespace, with a quota there:",
+        f"GRANT CREATE TABLE TO {USER};",
+    ]
+    assert flushing.index(f"GRANT CREATE TABLE TO {USER};") > flushing.index("ALTER SESSION SET CONTAINER = ORCLPDB1;")

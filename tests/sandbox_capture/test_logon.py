@@ -23,7 +23,7 @@ from minercdc.config.database import DatabaseConfig
 from minercdc.config.load import parse_properties
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError, SourceError
 from minercdc.oracle.connect import connect, logon_parameters, statements_of
-from minercdc.plan import grants
+from minercdc.plan_grants import grants
 from minercdc.schema.table import TableId
 
 

@@ -86,6 +86,7 @@ ALLOWED["bundle"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["recording"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["reload"] = {"contracts"}
 ALLOWED["loadable"] = ALLOWED["encoding"] | {"snapshot"}
+ALLOWED["plan_grants"] = {"capture", "config", "oracle", "schema"}
 ALLOWED["plan"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["tail"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["connector"] = set(ALLOWED) - {"lake", "local", "demo"}

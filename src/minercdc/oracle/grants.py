@@ -79,6 +79,7 @@ DBMS_LOGMNR: Final = Grant("EXECUTE", "SYS.DBMS_LOGMNR", "to list logs for LogMi
 DBMS_LOGMNR_D: Final = Grant(
     "EXECUTE", "SYS.DBMS_LOGMNR_D", "log.mining.strategy=redo_log_catalog writes a dictionary into the redo"
 )
+CREATE_TABLE: Final = Grant("CREATE TABLE", "", "to make the table of `minercdc.log.mining.flush.table`", required=False)
 DBMS_FLASHBACK: Final = Grant(
     "EXECUTE", "SYS.DBMS_FLASHBACK", "SELECTs of the user's own in a snapshot are read in a session set to its SCN"
 )
@@ -133,8 +134,9 @@ EXTENT_VIEWS: Final = (
     Grant("SELECT", "SYS.DBA_EXTENTS", "where the rows of a large table lie: parts of it are read side by side", False),
     Grant("SELECT", "SYS.DBA_OBJECTS", "the segments of those extents", False),
 )
-SEVERAL_INSTANCES: Final = Grant(
-    "SELECT", "SYS.GV_$TRANSACTION", "open transactions of all instances (RAC): V$TRANSACTION shows those of one"
+SEVERAL_INSTANCES: Final = (
+    Grant("SELECT", "SYS.GV_$TRANSACTION", "open transactions of all instances (RAC): V$TRANSACTION shows those of one"),
+    Grant("SELECT", "SYS.GV_$SESSION", "their users and programs, as V$SESSION shows them of one instance", False),
 )
 
 

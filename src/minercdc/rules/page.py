@@ -64,7 +64,7 @@ def checks_page() -> str:
     lines += _lines(
         "`capture.mode=downstream`, in that database", [grants.LOGMINING, grants.DBMS_LOGMNR, *grants.DOWNSTREAM_VIEWS]
     )
-    lines += _lines("several instances", [grants.SEVERAL_INSTANCES])
+    lines += _lines("several instances", grants.SEVERAL_INSTANCES)
     lines += _lines("`log.mining.strategy=redo_log_catalog`", [grants.DBMS_LOGMNR_D])
     lines += _lines("snapshots", [grants.SELECT_TABLE, grants.FLASHBACK_TABLE])
     lines += _lines("`snapshot.locking.mode=shared` and no `SELECT` on each table", [grants.LOCK_ANY_TABLE])

@@ -11,7 +11,7 @@ from tests.unit.rules.test_rules import Answers, Connection, source
 from minercdc.capture.logminer.downstream import downstream_findings
 from minercdc.capture.logminer.physical_standby import Identity
 from minercdc.config.load import parse_properties
-from minercdc.plan import grants
+from minercdc.plan_grants import grants
 from minercdc.rules.catalogue import BY_NAME
 from minercdc.rules.downstream import OF_DOWNSTREAM
 

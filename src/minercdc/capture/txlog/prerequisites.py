@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import oracledb
 
-from minercdc.capture.txlog.names import CORE, LOG, MOST_SOURCES, quoted, view_of
+from minercdc.capture.txlog.names import CORE, LOG, MOST_SOURCES, SOURCES, quoted, view_of
 from minercdc.capture.txlog.noted import noted_since
 from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
@@ -24,10 +24,10 @@ class TxlogPrerequisites:
         yield from ()
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """Blocking findings: tables are of several schemas (then it is the only one), or too many; for each table, that its
-        installation has not ended, or that it cannot be read through its view.
+        """Blocking findings: tables are of several schemas (then it is the only one), or too many; SY$SOURCES cannot be read;
+        for each table, that its installation has not ended, or that it cannot be read through its view.
 
-        :raises SourceError, PrerequisiteError: SY$SOURCES or the dictionary cannot be read.
+        :raises SourceError, PrerequisiteError: the dictionary cannot be read.
         :raises TransientSourceError: the connection was lost.
         """
         owners = sorted({table.id.schema for table in tables})
@@ -47,28 +47,20 @@ class TxlogPrerequisites:
                 rule="txlog",
             )
         yield from _unfinished(connection, tables)
+        refused = False
         for table in tables:
             owner, view = quoted(table.id.schema), quoted(view_of(table.id.table))
             sql = (
                 f"SELECT {owner}.{CORE}.getScn(TX.SCN, TX.ORA_ROWSCN) FROM {owner}.{view} SRC, {owner}.{quoted(LOG)} TX"
                 " WHERE SRC.TXN = TX.TXN AND 1 = 0"
             )
-            try:
-                with oracle_errors("reading"), connection.cursor() as cursor:
-                    cursor.execute(sql)
-                    cursor.fetchall()
-            except TransientSourceError:
-                raise
-            except (PrerequisiteError, SourceError) as error:
-                grants = (
-                    f"; then GRANT SELECT ON {view}, {LOG} and EXECUTE ON {CORE} to database.user, if that is another user"
-                )
-                yield Finding(
-                    f"{table.id}: no source of the log of transactions ({error.message})",
-                    _INSTALL + grants,
-                    blocking=True,
-                    rule="txlog",
-                )
+            if why := _refusal(connection, sql):
+                refused = True
+                yield _finding(f"{table.id}: no source of the log of transactions ({why})", view)
+        if refused or not tables:
+            return  # the fix of these findings has the grant on SY$SOURCES
+        if why := _refusal(connection, f"SELECT NAME, BITNUM FROM {quoted(owners[0])}.{quoted(SOURCES)} WHERE 1 = 0"):
+            yield _finding(f"{owners[0]}: the sources of the log of transactions cannot be read ({why})")
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """A blocking finding for each table without a key, whose rows a reader cannot distinguish."""
@@ -77,6 +69,29 @@ class TxlogPrerequisites:
                 yield Finding(
                     f"{table.id}: it has no key", "Add a primary key, or leave the table out.", blocking=True, rule="txlog"
                 )
+
+
+def _refusal(connection: oracledb.Connection, sql: str) -> str:
+    """Why the query is refused; '' when it is not. Raises TransientSourceError."""
+    try:
+        with oracle_errors("reading"), connection.cursor() as cursor:
+            cursor.execute(sql)
+            cursor.fetchall()
+    except TransientSourceError:
+        raise
+    except (PrerequisiteError, SourceError) as error:
+        return error.message
+    return ""
+
+
+def _finding(problem: str, *views: str) -> Finding:
+    """A finding that blocks, with the grants of a user who is not the owner of the tables.
+
+    :param views: those of tables, quoted.
+    """
+    read = ", ".join([*views, LOG, SOURCES])
+    grants = f"; then GRANT SELECT ON {read} and EXECUTE ON {CORE} to database.user, if that is another user"
+    return Finding(problem, _INSTALL + grants, blocking=True, rule="txlog")
 
 
 def _unfinished(connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
