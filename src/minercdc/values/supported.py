@@ -31,7 +31,7 @@ def without_unsupported(schema: TableSchema) -> TableSchema:
     if len(kept) == len(schema.columns):
         return schema
     left_out = ", ".join(f"{c.name} {c.type_name}" for c in schema.columns if not is_supported(c))
-    _log.warning("%s: columns of unsupported types are left out of its events: %s", schema.id, left_out)
+    _log.warning("%s: columns of unsupported types are left out of its events: %s", ".".join(schema.id), left_out)
     place = {old: new for new, old in enumerate(kept)}
     key = tuple(place[i] for i in schema.key) if all(i in place for i in schema.key) else ()
     return replace(schema, columns=tuple(schema.columns[i] for i in kept), key=key)
