@@ -198,9 +198,9 @@ class BufferedAssembly:
         self._buffer.begin(row, address)
 
     def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """Yields the transaction that this COMMIT ends, after what was held and was committed earlier; nothing when it was
-        delivered before. At or above the pass's bound it is held: other threads may have earlier commits. The COMMIT's number
-        within its redo record is counted now in any case. Raises as `Delivery.commit`."""
+        """Yields what was held and was committed earlier, then the transaction that this COMMIT ends, unless it was delivered
+        before. At or above the pass's bound it is held: other threads may have earlier commits. The COMMIT's number within its
+        redo record is counted in any case. Raises as `Delivery.commit` and `Delivery.ddl`."""
         at = self._threads.get(row.thread)
         place = None
         if at is not None and address is not None:
@@ -215,14 +215,14 @@ class BufferedAssembly:
             self._buffer.end(row)  # its START is of no use any more
 
     def roll_back(self, row: LogMinerRow) -> None:
-        """Drop the changes of a transaction, and its files."""
+        """Drop the changes of a transaction, and close it."""
         if transaction := self._buffer.end(row):
             self._forget(transaction)
             transaction.close()
 
     def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """Yields the SchemaChanges of a DDL statement and a Progress, after what was held and was committed earlier; at or
-        above the pass's bound it is held. Raises as `Delivery.ddl`."""
+        """Yields what was held and was committed earlier, then the SchemaChanges of a DDL statement and a Progress; at or above
+        the pass's bound it is held. Raises as `Delivery.commit` and `Delivery.ddl`."""
         if self._waits(row):
             self._hold(row, address)
         else:
@@ -307,7 +307,6 @@ class BufferedAssembly:
         return at
 
     def _forget(self, transaction: Transaction) -> None:
-        """Have positions that are made from now on not name the transaction as kept."""
         if self._keeping is not None:
             self._keeping.end(transaction)
 

@@ -166,7 +166,7 @@ class Keeping:
 
     @property
     def version(self) -> int:
-        """How many times what is kept has changed in this run: the `LogMinerPosition.kept_version` of positions made now."""
+        """The `LogMinerPosition.kept_version` of positions made now."""
         return self._files.version
 
     def begin_pass(self) -> None:
