@@ -92,7 +92,7 @@ class UnknownTransactions:
         """To be called after the pass: a transaction that `due` remembered will not end if it is still open, and not in
         `known`; `mode` decides what is done with it. What `due` remembered is forgotten.
 
-        :param known: XIDs that were open in the database before the pass. Where redo shows only the slot of an XID, that counts.
+        :param known: XIDs that were open in the database before the pass. An XID of which redo shows a part is compared by that.
         :raises LostTransactionError: there is one, and the mode is `fail`.
         """
         still_open = {transaction.key for transaction in assembly.open()}

@@ -107,6 +107,7 @@ class TransactionDecoder:
         """The transaction's changes in order, `seq` counting from 1; between them what could not be decoded.
 
         Rows of suspended tables come as UndecodableRows that `seq` counts; those that could not be decoded it does not count.
+        Errors of `Transaction.replay` pass through.
 
         :raises DecodeError: a row could not be decoded, and `on_failure` is `fail`, or `suspend` and the row has no table to
             suspend.

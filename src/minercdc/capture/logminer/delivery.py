@@ -133,7 +133,7 @@ class Delivery:
         `delivered`, or its user is not wanted. Closes the transaction.
 
         :param transaction: None when it has no captured row.
-        :raises DecodeError: see `TransactionDecoder.events`.
+        :raises MinerCdcError: as `TransactionDecoder.events` and `Containers.of`.
         """
         if transaction is None:
             return
