@@ -199,8 +199,8 @@ class BufferedAssembly:
 
     def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
         """Yields what was held and was committed earlier, then the transaction that this COMMIT ends, unless it was delivered
-        before. At or above the pass's bound it is held: other threads may have earlier commits. The COMMIT's number within its
-        redo record is counted in any case. Raises as `Delivery.commit` and `Delivery.ddl`."""
+        before or is part of the snapshot. At or above the pass's bound it is held: other threads may have earlier commits. The
+        COMMIT's number within its redo record is counted in any case. Raises as `Delivery.commit` and `Delivery.ddl`."""
         at = self._threads.get(row.thread)
         place = None
         if at is not None and address is not None:
@@ -238,7 +238,7 @@ class BufferedAssembly:
 
     def position(self) -> LogMinerPosition:
         """The position after all that was emitted. Each thread's redo is read again from the oldest transaction that is open
-        or held and not kept, or from where the rows of the kept ones end."""
+        or held and not kept, or from where the rows of the kept ones end; without these, from the last record that was read."""
         threads = {}
         for thread, at in self._threads.items():
             if not at.rs_id:
