@@ -28,7 +28,8 @@ class Reselect(Protocol):
 
     def complete(self, event: ChangeEvent) -> None:
         """Replace UNAVAILABLE values of large columns in `event.after` by those as of the commit of its transaction, and set
-        `event.reselected_scn` to that SCN. What cannot be read stays UNAVAILABLE, with a warning once per table.
+        `event.reselected_scn` to that SCN; not in changes for which that is not wanted. What cannot be read stays UNAVAILABLE,
+        with a warning once per table.
 
         :raises TransientSourceError: the database is not reachable; the change has to be delivered again.
         """

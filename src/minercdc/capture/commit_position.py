@@ -33,7 +33,7 @@ class CommitPosition:
 
     @property
     def delivered_scn(self) -> int:
-        """The SCN up to which commits are delivered: `scn`, or one less when none at `scn` is."""
+        """`scn` when a transaction at it is delivered, others perhaps not; else one less."""
         return self.scn if self.xids else self.scn - 1
 
     def __str__(self) -> str:

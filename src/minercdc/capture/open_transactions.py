@@ -34,7 +34,7 @@ class OldestUndelivered:
 
     def look(self, complete_scn: int) -> None:
         """Move `begun` on to what the last query found, if `complete_scn` has come to the SCN of that query (at or above it);
-        else do nothing. Then query V$TRANSACTION, if three seconds have passed since the query before.
+        else do nothing. Then query V$TRANSACTION, if the query before, or the making of this object, is three seconds ago.
 
         :param complete_scn: every commit at or below it is delivered.
         :raises SourceError, PrerequisiteError, ConfigError: connecting failed, or V$TRANSACTION or the current SCN cannot be

@@ -18,7 +18,7 @@ _HINT = "It has to be the schema history of the Debezium connector, schema.histo
 class HistoryEnd:
     """What the history holds at its end.
 
-    :ivar ddl_scn: position of the last DDL after the initial snapshot, 0 for none.
+    :ivar ddl_scn: highest SCN of the DDL after the initial snapshot, 0 for none.
     """
 
     tables: dict[TableId, TableSchema] = field(default_factory=dict)

@@ -25,7 +25,7 @@ class DebeziumOffset:
 
     :param name: of the connector in Debezium.
     :param scn: Debezium's own restart point.
-    :param commits: per redo thread.
+    :param commits: how far each redo thread is delivered, by its number; {} while nothing was committed since the snapshot.
     :param snapshot_scn: of the initial snapshot, 0 when not known.
     :param tx_id: transaction of the last event as hex, '' for none; `tx_seq` is its number in it.
     :param incremental: the incremental snapshot that was under way, None for none.

@@ -49,7 +49,7 @@ class Import:
     :param found: Debezium's offset.
     :param partial: the transaction that Debezium delivered in part, or in whole as its last one; None when there is none.
     :param schemas: structures of the captured tables at the position.
-    :param of_history: how many of them are taken from Debezium's history, since the dictionary is newer.
+    :param of_history: how many of them are taken from Debezium's history, since the dictionary is newer, or has them not.
     """
 
     config: ConnectorConfig
@@ -253,7 +253,7 @@ def keep_file(file: Path | None) -> None:
 
 def _structures(config: ConnectorConfig, end: HistoryEnd, scn: int) -> tuple[list[TableSchema], int]:
     """The captured tables of Debezium's history, in the order of their names: as the dictionary has them, unless they had
-    DDL after the SCN; and the number of those that had. The tables are read on a connection of its own. Raises as
+    DDL after the SCN or are gone; and the number of those. The tables are read on a connection of its own. Raises as
     `connect`, and SourceError or PrerequisiteError when they cannot be read."""
     wanted = table_filter(config)
     ids = sorted(table for table in end.tables if wanted.includes(table.schema, table.table))

@@ -115,7 +115,7 @@ def printed_cell(
 
     :param field: its Connect type.
     :param binary: `binary.handling.mode`.
-    :param member: what stands before its value.
+    :param member: JSON before its value: `{` or a comma, the name, a colon.
     :param unavailable: JSON for a value that redo does not hold; None when there is none.
     :param constants: of the compiled code, by name.
     """

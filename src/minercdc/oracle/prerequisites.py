@@ -82,7 +82,7 @@ def check(
     """All findings, blocking ones first, then those that suspend a table. When privileges are missing that the other checks
     need, only findings on privileges.
 
-    :param connection: to where the tables are; privileges are examined in the root, too, where redo is mined.
+    :param connection: to where the tables are; with `database.pdb.name`, privileges are examined in the root, too.
     :param needed: prerequisites of the adapter.
     :param of_tables: gives further findings of the captured tables.
     :raises SourceError, PrerequisiteError: the query of a check failed.

@@ -59,7 +59,7 @@ def present_scn(connection: oracledb.Connection) -> Scn:
 
 def reached_scn(connection: oracledb.Connection) -> Scn:
     """An SCN that the stream comes to even when nothing more is written: `written_scn`, or the present SCN where V$THREAD is
-    not granted, as where no redo is read. Raises as `PresentScn.read`."""
+    not granted, as where no redo is read, or has no open thread. Raises as `PresentScn.read`."""
     try:
         return written_scn(connection)
     except PrerequisiteError:

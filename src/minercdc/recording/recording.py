@@ -134,7 +134,7 @@ def record(
     config: ConnectorConfig, stored: StoredOffset, path: Path, limits: Limits, stop: StopFlag, *, replaced: bool
 ) -> Recorded:
     """Record from the stored offset on, until a limit or `stop`; returns when the file is complete. An error that would end a
-    run of the connector ends the recording, and is part of it; after any other one there is no file.
+    run of the connector ends the recording, and is part of it; after any other one no file is made or replaced.
 
     :param path: of the file; one that is there is replaced.
     :param replaced: other values in place of those of rows; see `replacement.py`.

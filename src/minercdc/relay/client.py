@@ -59,7 +59,8 @@ class Consumer(Protocol):
     comes again with the next start."""
 
     def window_start(self, scn: int) -> None:
-        """A window begins. Its sequence `scn` is the commit SCN of its changes, or the next one for changes that came too late for it."""
+        """A window begins; without `window_end` it begins again after damaged bytes or a restart. Its sequence `scn` is the
+        commit SCN of its changes, or the next one for changes that came too late for it."""
 
     def event(self, change: Change) -> None:
         """The next change of the window."""

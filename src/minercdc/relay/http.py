@@ -40,7 +40,7 @@ def serve(
     most_clients: int,
     timeout: float,
 ) -> Iterator[str]:
-    """Answer requests while the context lasts; its value is `HOST:PORT`.
+    """Answer requests while the context lasts; its value is `HOST:PORT`. Connections that are open at its end are not closed.
 
     :param port: 0 for a free one.
     :param connections: gets those that are open.

@@ -56,7 +56,7 @@ class Source:
 class SchemaRegistry:
     """The sources of a relay and the versions of their schemas, kept in files of a directory. May be used by any thread.
 
-    :param directory: made when it is missing.
+    :param directory: made, when it is missing, with the first file.
     :param namespace: of the names of sources that `names` does not have.
     :param types: which of the two columns of `schemas` the types are by.
     :param names: by `SCHEMA.TABLE`: id and name of a source, as configured; id 0: the next free one.

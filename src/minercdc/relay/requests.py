@@ -100,8 +100,8 @@ class Requests:
         }
 
     def reply(self, path: str, parameters: Mapping[str, str], client: str) -> Reply:
-        """The answer to a request, which is counted in the statistics. /stream waits as long as its `waitMs` and `lingerMs`
-        say. An error that the request meets is an answer, too, with `error_headers`.
+        """The answer to a request; `stream`, `register` and `sources` are counted in the statistics. /stream waits as long as its
+        `waitMs` (20 s at most) and `lingerMs` (5 s) say. An error that the request meets is an answer, too, with `error_headers`.
 
         :param path: as `/bufferInfo/inbound/1/0`.
         :param client: name for the statistics.

@@ -37,9 +37,9 @@ class NotLongError(ValueDecodeError):
 
 
 def row_writer(table: TableSchema, positions: Sequence[int], schema: AvroSchema, unavailable: str) -> WriteRow:
-    """A function that writes rows of a table by its generated schema, whose fields are the columns at `positions`. The
-    function raises NotLongError for a number that needs another schema, ValueDecodeError for a value that does not fit
-    its column, or that is not in redo and is neither text nor bytes.
+    """A function that writes rows of a table by its generated schema, whose fields are the columns at `positions`. It raises
+    NotLongError for a number that needs another schema, ValueDecodeError for a value that is not in redo and is neither text
+    nor bytes, ValueDecodeError or ValueError for a text that does not fit its column.
 
     :param unavailable: stands for a value that redo does not hold and that is text or bytes in the schema.
     """

@@ -72,11 +72,7 @@ class StandbyGroup:
         return claim is not None and claim.instance != ownership.instance
 
     def wait(self, ownership: Ownership, prepared: Prepared) -> Wait:
-        """The wait of a standby, which is over with the `close` of what is returned.
-
-        :raises DeliveryError, SinkError: Kafka cannot be used.
-        :raises ConfigError: as `topic_names`.
-        """
+        """The wait of a standby, not begun yet; the caller closes it. Raises ConfigError as `topic_names`."""
         return Wait(self._config, self._client(), ownership, prepared)
 
     def address(self, served: str) -> tuple[str, int] | None:

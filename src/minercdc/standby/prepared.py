@@ -29,7 +29,7 @@ class Prepared:
     :ivar history: records of the schema history.
     :ivar records: how many there are.
     :ivar database: what the latest check of the database said.
-    :ivar tried: the schema history was read, and the database was asked.
+    :ivar tried: `prepare` has ended once, with or without success.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -43,8 +43,8 @@ class Prepared:
         self._next_history = self._next_database = 0.0
 
     def prepare(self, config: ConnectorConfig, client: KafkaClient, topics: TopicNames) -> None:
-        """Read the schema history on, every 5 s, and check the database, every 60 s, if it is time; it may take long. What
-        fails is logged, and shown; a take-over meets it again."""
+        """Read the schema history on, every 5 s, and check the database, every 60 s, if it is time; it may take long. What fails
+        is logged; of the database it is shown, too, and only after a TransientSourceError the database is checked again."""
         now = self._monotonic()
         if now >= self._next_history and topics.has_history:
             try:

@@ -59,7 +59,7 @@ class Turn:
         self._was_member = False
 
     def reason(self, seen: Seen) -> str:
-        """Why the owner is dead and this standby takes over; '' while it has to wait."""
+        """Why this standby takes over, most often since the owner is dead; '' while it has to wait."""
         owner = seen.claim.instance if seen.claim else ""
         if owner != self._owner:
             self._owner, self._since, self._was_member = owner, seen.now, False

@@ -103,7 +103,7 @@ class Waiting:
         return False
 
     def until_turn(self, stop: StopFlag) -> str:
-        """Wait until it is this standby's turn; returns why the owner is dead, '' when `stop` was set. Outages of Kafka are
+        """Wait until it is this standby's turn; returns the `Turn.reason`, '' when `stop` was set. Outages of Kafka are
         waited for, each with a warning in the log.
 
         :raises SchemaHistoryError: the stored offset is of a newer version.

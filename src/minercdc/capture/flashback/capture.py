@@ -117,15 +117,14 @@ class FlashbackCapture:
         return loaded(FlashbackPosition.from_json, saved, "flashback")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
-        """Events after `start`, until `stop` is set. See `contracts.Capture`. A window follows the last one after
-        `minercdc.flashback.interval.ms`, or after as long as that took to read, if that is longer; at once when that ended before
-        the present.
+        """Events after `start`, until `stop` is set. See `contracts.Capture`. A window begins `minercdc.flashback.interval.ms`
+        after the last one began, but not sooner after its end than it took to read; at once when it ended before the present.
 
         :raises TypeError: `start` is of another adapter.
         :raises LogGapError: the database is at an earlier SCN than `start`.
         :raises SourceError, PrerequisiteError: Oracle's other errors. Those of reading a single table are not raised: the
             table is demoted; but a lost connection (TransientSourceError) is.
-        :raises ConfigError: as `oracle.connect.connect`.
+        :raises ConfigError: as `oracle.connect.connect`, or a pattern took too long.
         """
         if not isinstance(start, FlashbackPosition):
             raise TypeError(f"{type(start).__name__} is no position of flashback")

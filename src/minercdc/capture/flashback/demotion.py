@@ -44,7 +44,7 @@ def read_incrementally(table: TableId, scn: int, reason: str, time_us: int) -> I
 
 def promoted(table: TableId, scn: int, time_us: int) -> Iterator[Event]:
     """Events, as of `demoted`, for a table that is in the windows again from `scn` on: its SuspensionChange has it read again
-    as a whole, since it missed changes before."""
+    as a whole, since it missed changes before. Logs it as information."""
     _log.info("%s is in the windows again from SCN %d on; it is read again", table, scn)
     reason = "it missed changes before"
     entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, "None: it is being read.", automatic=True)

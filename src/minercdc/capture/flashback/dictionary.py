@@ -51,7 +51,7 @@ class Stamp:
 
 class Dictionary:
     """The captured tables as the dictionary had them at the last `refresh`, which is to be called first. Its methods raise as
-    `codes.classify`; it keeps no connection.
+    `codes.classify`, and ConfigError when a pattern took too long; it keeps no connection.
 
     :param table_filter: of the tables to read.
     :param database: first part of each TableId.

@@ -54,7 +54,7 @@ class UndoWatch:
 
     def too_slow(self, age: float, seconds: Mapping[TableId, float]) -> TableId | None:
         """The table that has to leave the windows, the one that took longest, when `age` is 80 % of `retention` or more; else
-        None. From 50 % on it logs a warning, once a minute at most.
+        None. Between 50 % and that it logs a warning, once a minute at most.
 
         :param age: seconds from the opening of the window before, where this one starts, to the end of its reading.
         :param seconds: how long each table took; {} gives None.

@@ -193,7 +193,7 @@ class Opening:
     def run(self, status: ServerStatus) -> Generator[None, None, bool]:
         """Request the stream; yields every `tick` seconds while it waits.
 
-        :param status: what the server waits for.
+        :param status: of the server, as `connected` gave it.
         :returns: True once the server sends changes, False when the stop came first.
         :raises SourceError: the server replicates other tables, and `log_off` is not set; or an answer is too long.
         :raises TransientSourceError: it does not answer; or it replicates other tables and got LogOff.

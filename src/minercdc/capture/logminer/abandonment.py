@@ -66,7 +66,7 @@ class UnknownTransactions:
     """Looks for open transactions that the database does not know any more: their COMMIT or ROLLBACK was not seen. Around a
     pass `due` comes first, then XIDs are read from the database, then, after the pass, `judge`.
 
-    :param mode: `fail` stops, `warn` warns once for each and keeps waiting, `skip` gives them up.
+    :param mode: `fail` raises, `warn` warns once for each and keeps waiting, `skip` warns and gives them up.
     """
 
     def __init__(self, mode: UnknownMode) -> None:
@@ -92,7 +92,7 @@ class UnknownTransactions:
         """To be called after the pass: a transaction that `due` remembered will not end if it is still open, and not in
         `known`; `mode` decides what is done with it. What `due` remembered is forgotten.
 
-        :param known: XIDs that were open in the database before the pass.
+        :param known: XIDs that were open in the database before the pass. An XID of which redo shows a part is compared by that.
         :raises LostTransactionError: there is one, and the mode is `fail`.
         """
         still_open = {transaction.key for transaction in assembly.open()}

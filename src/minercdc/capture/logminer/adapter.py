@@ -71,7 +71,7 @@ class LogMinerFactory:
         return KeepingRules(after, captured_tables(context.mined, container))
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
-        """The table of `minercdc.log.mining.flush.table`, in the schema of `database.user`; none when that is not set."""
+        """(Schema, name) of the table of `minercdc.log.mining.flush.table`, in capitals; empty when that is not set."""
         flushed = config.log_mining.minercdc_log_mining_flush_table
         return frozenset([(config.database.session_user.upper(), flushed.upper())] if flushed else ())
 

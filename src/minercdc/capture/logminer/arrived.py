@@ -28,8 +28,7 @@ def with_redo_to_come(threads: Sequence[RedoThread], logs: Sequence[LogFile], sc
 
 
 def is_unbroken(logs: Sequence[LogFile], begins: Mapping[int, RedoAddress], scn: int) -> bool:
-    """Whether no log is missing in any thread between the first of these and the one with which the thread goes on; True without
-    logs.
+    """Whether, in each thread, none is missing from its first log to before the one it goes on with; True without logs.
 
     :param begins: where each thread goes on; one that is not among them does with the log that holds `scn`, or follows it.
     """

@@ -198,9 +198,9 @@ class BufferedAssembly:
         self._buffer.begin(row, address)
 
     def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """Yields the transaction that this COMMIT ends, after what was held and was committed earlier; nothing when it was
-        delivered before. At or above the pass's bound it is held: other threads may have earlier commits. The COMMIT's number
-        within its redo record is counted now in any case. Raises as `Delivery.commit`."""
+        """Yields what was held and was committed earlier, then the transaction that this COMMIT ends, unless it was delivered
+        before or is part of the snapshot. At or above the pass's bound it is held: other threads may have earlier commits. The
+        COMMIT's number within its redo record is counted in any case. Raises as `Delivery.commit` and `Delivery.ddl`."""
         at = self._threads.get(row.thread)
         place = None
         if at is not None and address is not None:
@@ -215,14 +215,14 @@ class BufferedAssembly:
             self._buffer.end(row)  # its START is of no use any more
 
     def roll_back(self, row: LogMinerRow) -> None:
-        """Drop the changes of a transaction, and its files."""
+        """Drop the changes of a transaction, and close it."""
         if transaction := self._buffer.end(row):
             self._forget(transaction)
             transaction.close()
 
     def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """Yields the SchemaChanges of a DDL statement and a Progress, after what was held and was committed earlier; at or
-        above the pass's bound it is held. Raises as `Delivery.ddl`."""
+        """Yields what was held and was committed earlier, then the SchemaChanges of a DDL statement and a Progress; at or above
+        the pass's bound it is held. Raises as `Delivery.commit` and `Delivery.ddl`."""
         if self._waits(row):
             self._hold(row, address)
         else:
@@ -238,7 +238,7 @@ class BufferedAssembly:
 
     def position(self) -> LogMinerPosition:
         """The position after all that was emitted. Each thread's redo is read again from the oldest transaction that is open
-        or held and not kept, or from where the rows of the kept ones end."""
+        or held and not kept, or from where the rows of the kept ones end; without these, from the last record that was read."""
         threads = {}
         for thread, at in self._threads.items():
             if not at.rs_id:
@@ -307,7 +307,6 @@ class BufferedAssembly:
         return at
 
     def _forget(self, transaction: Transaction) -> None:
-        """Have positions that are made from now on not name the transaction as kept."""
         if self._keeping is not None:
             self._keeping.end(transaction)
 

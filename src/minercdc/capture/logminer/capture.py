@@ -3,7 +3,7 @@
     list logs, prove coverage -> LogMiner session -> rows, prefetched -> whole statements -> committed transactions
 
 What a pass leaves open stays in memory for the next. When a session breaks, the next one goes on after the last whole
-row; only a restart of the process mines again from the oldest open transaction.
+row; only a restart of the process mines again from the oldest open transaction. `CommittedAssembly` reads it again in each pass.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class LogMinerCapture:
         return [shown(transaction, self._containers.tx_id(transaction.key)) for transaction in self._open()]
 
     def drop_transaction(self, xid: str) -> bool:
-        """Give an open transaction up, with a warning: its changes are lost for good. False when none of this id is open."""
+        """Give the open transaction with this id (`OpenTransaction.xid`) up, with a warning. False when there is none."""
         found = [transaction for transaction in self._open() if self._containers.tx_id(transaction.key) == xid]
         for transaction in found:
             _log.warning("transaction %s is dropped by a signal: its %d changes are lost", xid, transaction.changes)
@@ -180,7 +180,7 @@ class LogMinerCapture:
         return self._assembly.open() if self._assembly is not None else []
 
     def confirm(self, position: Position) -> None:
-        """Remove files of kept transactions that the position, which is durable now, does not name."""
+        """Remove files of kept transactions that the position, which is durable now, does not need (`KeptFiles.confirm`)."""
         if isinstance(position, LogMinerPosition):
             self._files.confirm(position)
 
@@ -200,7 +200,8 @@ class LogMinerCapture:
 
     def _sessions(self, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         """Events of one LogMiner session after another, until the stop. A broken one is replaced, and nothing is delivered
-        twice; the MiningSessionError is raised once `log.mining.log.query.max.retries` in a row failed. Raises as `stream`."""
+        twice; its MiningSessionError is raised when more than `log.mining.log.query.max.retries` in a row broke. Raises as
+        `stream`."""
         failures = 0
         while not stop.is_set():
             self._measuring.asks_source()

@@ -131,8 +131,8 @@ class CommittedAssembly:
         self._buffer.begin(row, address)
 
     def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """Yields the transaction that this COMMIT ends, with a Progress; nothing when an earlier pass delivered it, or the
-        next pass has to, which then reads it again. Raises as `Delivery.commit`."""
+        """Yields the transaction that this COMMIT ends, with a Progress; nothing when it was delivered before or is part of
+        the snapshot, or when it is left to the next pass, which reads it again. Raises as `Delivery.commit`."""
         transaction = self._buffer.end(row)
         place = self._place(row, address)
         if self._waits(row, place):

@@ -59,7 +59,7 @@ class TransactionDecoder:
     :param runs: whether `events` may give ChangeRuns; needs the native path, and has no effect with `reselect` or
         `include_redo_sql`.
     :param without_dictionary: rows come as stored bytes, and without the NULLs at their end.
-    :ivar undecodable_rows: how many rows were left out; `unsupported_rows`: how many of these LogMiner does not show.
+    :ivar undecodable_rows: how many rows could not be decoded; `unsupported_rows`: how many of these LogMiner does not show.
     :ivar counters: counts LOBs that were changed in part while their value was not known.
     :ivar encoding: of the database, for rows that LogMiner prints as stored bytes.
     """
@@ -107,6 +107,7 @@ class TransactionDecoder:
         """The transaction's changes in order, `seq` counting from 1; between them what could not be decoded.
 
         Rows of suspended tables come as UndecodableRows that `seq` counts; those that could not be decoded it does not count.
+        Errors of `Transaction.replay` pass through.
 
         :raises DecodeError: a row could not be decoded, and `on_failure` is `fail`, or `suspend` and the row has no table to
             suspend.
@@ -292,13 +293,13 @@ class TransactionDecoder:
             self._generation = self._shapes.tables.generation
 
     def _forget(self) -> None:
-        """Forget which decoder the rows of a name have."""
         self._decoders.clear()
         if self._scanner is not None:
             self._scanner.forget()
 
     def _unusual(self, row: LogMinerRow, decoder: RedoDecoder) -> RowChange | None:
-        """A row that is not plainly usable. None when it has no event; raises DecodeError when it should have one."""
+        """The change of a row that is not plainly usable; None when it has no event. Raises DecodeError as `_is_left_out`, and
+        as `decode` and `decode_images` of the decoder."""
         if self._is_left_out(row, decoder.schema):
             return None
         if row.status and "Dictionary" in (row.info or ""):
@@ -306,9 +307,8 @@ class TransactionDecoder:
         return decoder.decode(row.sql or "")
 
     def _is_left_out(self, row: LogMinerRow, schema: TableSchema) -> bool:
-        """Whether a row that is not plainly usable has no event. Raises DecodeError when it should have one.
-
-        STATUS alone says little: 2 is also given for parseable rows of tables with LONG or LOB columns.
+        """Whether a row that is not plainly usable has no event. Raises DecodeError when it should have one and has no text for
+        it. STATUS alone says little: 2 is also given for parseable rows of tables with LONG or LOB columns.
         """
         if row.code == OpCode.UNSUPPORTED:
             self.unsupported_rows += 1

@@ -35,7 +35,7 @@ class Delivery:
     The argument `position` of its methods says where to go on from at this moment; it is called for each Progress.
 
     :param wants: whether transactions of this user and CLIENT_ID (None: not known) are captured; None: all are.
-    :ivar threads: by thread number; a thread is here from its first row on.
+    :ivar threads: by thread number; those of `start`, others from their first row on.
     :ivar captured: whether rows of a name are captured, as far as `learn` was called.
     :ivar name_of: the name of a row, as `containers` has it.
     :ivar complete_scn: every commit at or below it has been delivered; it never falls.
@@ -66,7 +66,7 @@ class Delivery:
         }
 
     def knows(self, name: RowName) -> bool:
-        """Whether `captured` says about rows of this name; not once a table's shape has changed since."""
+        """Whether `captured` has this name, and no table's shape has changed since it was filled."""
         return self._generation == self._tables.generation and name in self.captured
 
     def count(self, name: RowName, sql: str | None) -> None:
@@ -133,7 +133,7 @@ class Delivery:
         `delivered`, or its user is not wanted. Closes the transaction.
 
         :param transaction: None when it has no captured row.
-        :raises DecodeError: see `TransactionDecoder.events`.
+        :raises MinerCdcError: as `TransactionDecoder.events` and `Containers.of`.
         """
         if transaction is None:
             return

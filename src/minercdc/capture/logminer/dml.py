@@ -99,12 +99,12 @@ class RedoDecoder:
 
     def decode_images(self, sql: str, encoding: Encoding, *, may_end_early: bool = False) -> RowChange:
         """As `decode`, of a row that LogMiner could not match with its dictionary: `"COL n" = HEXTORAW('stored bytes')`.
-        Large values are UNAVAILABLE.
+        Large values are UNAVAILABLE, except NULL with `lobs`.
 
         :param encoding: of the database that wrote the bytes.
         :param may_end_early: an INSERT or DELETE may leave out the last columns: they are NULL, as a row is stored without the
             NULLs at its end.
-        :raises SchemaMismatchError: the row has other columns than this table version.
+        :raises SchemaMismatchError: the row has other columns than this table version, or its stored columns are not known.
         :raises RedoSyntaxError, ValueDecodeError: the text, or a value in it, cannot be read.
         """
         dml = parse_redo(sql)

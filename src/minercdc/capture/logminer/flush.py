@@ -29,8 +29,8 @@ class RedoFlush:
     def push(self, scn: int) -> None:
         """Write `scn` into the row and commit. The first call on a connection makes the table, if it does not exist.
 
-        :raises PrerequisiteError: a grant is missing.
-        :raises SourceError: another error of Oracle. After any error the connection is closed; the next call makes another.
+        :raises SourceError, PrerequisiteError, ConfigError: connecting, or a statement, failed. After any error the connection
+            is closed; the next call makes another.
         """
         try:
             connection = self._connection or self._opened()

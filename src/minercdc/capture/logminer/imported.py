@@ -36,7 +36,7 @@ _SQL: Final = (
 
 
 class Done(NamedTuple):
-    """A COMMIT or a user's DDL in redo; the rows of a COMMIT's address are its number in the redo record. `xid` is hex."""
+    """A COMMIT or a user's DDL in redo; `address.rows` is a COMMIT's number in its redo record, from 1. `xid` is hex."""
 
     thread: int
     address: RedoAddress

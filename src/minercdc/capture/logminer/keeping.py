@@ -166,7 +166,7 @@ class Keeping:
 
     @property
     def version(self) -> int:
-        """How many times what is kept has changed in this run: the `LogMinerPosition.kept_version` of positions made now."""
+        """The `LogMinerPosition.kept_version` of positions made now."""
         return self._files.version
 
     def begin_pass(self) -> None:
@@ -177,7 +177,8 @@ class Keeping:
 
     def meet(self, row: LogMinerRow, rs_id: str) -> None:
         """To be called for the first row of each redo record, before it is taken: all records before it are read whole. Wakes the
-        thread's transactions whose files end here. In each log it then writes out the transactions that are kept or due, once.
+        thread's transactions whose files end here. In each log it then writes out the transactions that are kept or due, once,
+        as soon as no COMMIT or DDL of the thread is held.
 
         :param rs_id: of the row, without blanks.
         :raises StateDirectoryError: rows cannot be written.

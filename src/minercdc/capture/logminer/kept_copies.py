@@ -48,7 +48,7 @@ class KeptCopies:
 
     def has(self, name: str, length: int) -> bool:
         """Whether the topic has the first `length` bytes of the file of this name. The first call reads the whole topic;
-        later ones go by what it had, and by what was copied since. Raises DeliveryError or SinkError when it cannot be read."""
+        later ones go by what it had, and was copied or removed since. Raises DeliveryError, SinkError when it cannot be read."""
         if self._there is None:
             self._there = self._read({})
         return self._there.get(name, set()).issuperset(range(_pieces(length)))

@@ -47,7 +47,7 @@ _MOST_FILES = 8
 
 
 class KeptFiles:
-    """The directory of one connector's files, and which of them are still needed; one for each process, `begin` for each run.
+    """The directory of one connector's files, and which of them are still needed; one for each adapter, `begin` for each stream.
 
     :param directory: `minercdc.state.dir`.
     :param connector: a name that no other connector has in that directory.
@@ -67,7 +67,7 @@ class KeptFiles:
         self._found = self._names()  # when the run began: later ones may be of a process that has taken over since
 
     def begin(self) -> KeptFiles:
-        """Begin a run: files that an earlier run of this process made count as found. Returns this object."""
+        """Begin a stream: all files that are there now count as those of earlier runs. Returns this object."""
         self.closing, self._tidied = False, False
         self._own.clear()
         self._retired.clear()

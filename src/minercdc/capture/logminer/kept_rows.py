@@ -44,7 +44,7 @@ class NativeRows(Protocol):
 
 
 def parts_of(rows: Iterable[LogMinerRow]) -> Iterator[tuple[list[Name], bytes, int]]:
-    """Rows in their stored form, in parts of PART_BYTES at most: names, bytes, number of rows. None without rows.
+    """Rows in their stored form, in parts of about PART_BYTES at most: names, bytes, number of rows. No part without rows.
 
     :raises MiningSessionError: a value that no row of LogMiner has.
     """

@@ -173,7 +173,7 @@ class Document:
     fragments: list[str | bytes | None] = field(default_factory=list)
 
     def end(self, charset: str) -> None:
-        """To be called when it is complete: put its text into `pending.after`, None when no fragment has text.
+        """To be called when it is complete: put its text into `pending.after`, None when all fragments are null.
 
         :param charset: NLS_CHARACTERSET, in which bytes are printed.
         :raises ValueDecodeError: its bytes are no text in `charset`, or that is not known.

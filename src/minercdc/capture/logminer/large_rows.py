@@ -79,7 +79,7 @@ class LargeRowAssembler(Generic[_Other]):
         self._known = KnownLobs()
 
     def take_dml(self, change: Assembled) -> None:
-        """Take an INSERT, UPDATE or DELETE. A placeholder in `change.row_id` is set to None."""
+        """Take an INSERT, UPDATE or DELETE; without `before` and `after` it is dropped. A placeholder as ROWID becomes None."""
         decoder, before, after = change.decoder, change.before, change.after
         if change.row_id == PLACEHOLDER_ROW_ID:
             change.row_id = None
@@ -101,7 +101,7 @@ class LargeRowAssembler(Generic[_Other]):
         """Take a row of one of the LARGE_CODES: it is applied to the large value of the change that it belongs to, or begins an
         UPDATE of its own. One of a column that is not captured has no effect.
 
-        :raises DecodeError: the row cannot be read; the value it belongs to is not known any more.
+        :raises DecodeError: the row cannot be read, or its LOB is not known; values it may be a piece of become UNAVAILABLE.
         """
         try:
             if row.code == OpCode.LOB_LOCATOR:

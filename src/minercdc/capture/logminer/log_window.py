@@ -32,7 +32,7 @@ _NOTHING: Final = LogSelection((), 0, {}, 0)
 class PassLogs:
     """The logs of one pass.
 
-    :param complete_scn: every commit at or below it was in these logs when they were listed; below 1 when that is not known.
+    :param complete_scn: every commit at or below it was in redo when the logs were listed; below 1 when that is not known.
     :param several_open_threads: more than one redo thread is being written.
     """
 

@@ -58,7 +58,7 @@ class Assembly(Protocol):
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take whole rows, and yield the events that become ready; nothing is taken until it is iterated over. Raises
-        DecodeError and SourceError."""
+        MinerCdcError when rows cannot be decoded or stored, or the source cannot be read."""
 
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
         """As `take`, of the whole rows of a batch as it was fetched; pieces of a statement wait in `joiner` for the next

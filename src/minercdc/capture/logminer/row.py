@@ -67,7 +67,7 @@ class LogMinerRow(NamedTuple):
     :param thread: THREAD#, the number of the redo thread; 0 for rows without redo address.
     :param rs_id: redo record, ` 0x000001.000012e5.014c `, with its blanks.
     :param xid: 8 bytes; unique within a container only.
-    :param con_id: SRC_CON_ID; None outside a container database.
+    :param con_id: SRC_CON_ID; None outside a container database, and where LogMiner does not say it.
     :param owner, table, row_id, info, user, client_id, sql: None where LogMiner gives null.
     :param rollback: 1 when this row undoes an earlier one.
     :param csf: 1 when the statement goes on in the next row.

@@ -221,8 +221,7 @@ class TransactionBuffer:
         self._starts[key] = self._start_of(row, address, row.scn)
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """Keep a captured row, unless its transaction is given up, or the row has no address and came before. Raises
-        StateDirectoryError when rows cannot be spilled."""
+        """Keep a captured row, unless its transaction is given up, or it came before without address; raises as `write_out`."""
         if self.given_up and mark_of(self._resolve(row), self._several) in self.given_up:
             return
         transaction = self._transaction(row, address)
@@ -344,7 +343,7 @@ class TransactionBuffer:
             del self._starts[key]
 
     def close(self) -> None:
-        """Forget all transactions, but not `given_up`, and delete all spill files. The buffer can be used again."""
+        """Forget all transactions, but not `given_up`, and close them. The buffer can be used again."""
         for transaction in self._open.values():
             transaction.close()
         self._open.clear()

@@ -50,9 +50,9 @@ class PassPause:
         self._seen = self._look(connection)
 
     def wait(self, connection: oracledb.Connection, stop: StopFlag) -> Iterator[float]:
-        """Wait after a pass that read all logs, until redo was written since `begin` and the rate of passes allows the next
-        one; 5 s or `poll.interval.ms` at most, or until `stop` is set. Raises PrerequisiteError and SourceError when the
-        database cannot be read.
+        """Wait after a pass that read all logs, until the rate of passes allows the next one, and redo was written since `begin`
+        or the longer of 5 s and `poll.interval.ms` has passed; or until `stop` is set. Raises PrerequisiteError and SourceError
+        when the database cannot be read.
 
         :returns: yields whenever `poll.interval.ms` has passed: for how many seconds after `begin` no redo was written.
         """

@@ -133,7 +133,7 @@ class TxlogCapture:
         """No effect: SY$TXLOG keeps what was noted, confirmed or not."""
 
     def close(self) -> None:
-        """End the thread that waits for alerts, and close the connection; safe to call twice."""
+        """End the thread that waits for alerts, in 3 s at most, and close the connection; safe to call twice."""
         if self._alerts is not None:
             self._alerts.close()
             self._alerts = None

@@ -30,7 +30,7 @@ class Registered:
     :param bit: number of the table's bit in the masks of SY$TXLOG, from 0.
     :param txn_added: `install` added the column TXN.
     :param waited: no transaction is open that changed rows before the trigger was there.
-    :param since_known: the SCN is noted from which on that is so.
+    :param since_known: SINCE_SCN has the SCN from which on SY$TXLOG has all transactions on the table.
     """
 
     bit: int
