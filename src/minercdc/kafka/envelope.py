@@ -5,7 +5,7 @@ insert, read            one record
 update, same key        one record
 update of a key column  delete of the old key, its tombstone, create of the new key; without the first two when another row of the
                         transaction has taken the old key over (moved_keys.py)
-delete                  the delete, its tombstone
+delete                  the delete, its tombstone; none when another row of the transaction has taken the key over
 left out                a dead letter, when there is a topic for them
 truncate                one record with a null key, in the table's topic
 DDL, structures         a record of the schema-change topic, with `include.schema.changes`; none for a TRUNCATE
