@@ -216,7 +216,6 @@ def _status(config: ConnectorConfig) -> str:
 
 
 def _without(document: Any, names: Collection[str]) -> Any:
-    """The document without the members of these names, at any depth."""
     if isinstance(document, dict):
         return {name: _without(value, names) for name, value in document.items() if name not in names}
     return [_without(one, names) for one in document] if isinstance(document, list) else document

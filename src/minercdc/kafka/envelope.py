@@ -274,8 +274,7 @@ class EnvelopeEncoder:
         return Record(compiled.topic, None, value, partition=0)
 
     def _format_of(self, schema: TableSchema) -> TableFormat:
-        """The table version's format. Events of one table follow each other, and need no look-up then. Raises as
-        `encode`."""
+        """The table version's format. Raises as `encode`."""
         found = self._formats.of(schema)
         self._schema, self._format = schema, found
         return found
@@ -324,10 +323,7 @@ def _reselected(scn: Scn) -> Headers:
 
 
 def _end(ns: int) -> str:
-    """The end of an envelope, from the quote after the operation's letter on.
-
-    :param ns: nanoseconds since the epoch.
-    """
+    """The end of an envelope, from the quote after the operation's letter on. `ns` is nanoseconds since the epoch."""
     return f'","ts_ms":{ns // 1_000_000},"ts_us":{ns // 1000},"ts_ns":{ns}}}'
 
 
