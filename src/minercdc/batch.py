@@ -12,13 +12,13 @@ _log = logging.getLogger(__name__)
 
 class Batch:
     """Counts what was written since the last commit, and says when the Kafka transaction is full, or has to be split. One
-    for each publisher, which adds to `records` and `bytes`, and calls `clear` after each commit.
+    for each publisher, which adds to `records` and `bytes`, and calls `clear` after each commit, and now and then when idle.
 
     :param monotonic: seconds of a clock that never goes back.
     :ivar records: written since the last commit, and changes that only the offset holds.
     :ivar bytes: of the values of rows' records written since then, and 100 for each of these records.
     :ivar looked: `records` when `splits` was last called for encoded rows of a run; the publisher sets it.
-    :ivar begun: `monotonic` at the last commit, or at construction.
+    :ivar begun: `monotonic` at the last `clear`, or at construction.
     """
 
     def __init__(self, bounds: Bounds, monotonic: Callable[[], float]) -> None:
@@ -41,8 +41,8 @@ class Batch:
         return large or bool(self.records and self.age() > self._bounds.longest)
 
     def note_split(self, transaction: str) -> None:
-        """Log a warning that a source transaction is split here: once for each, and only where transactions are to be held
-        (`hold_bytes` is not 0).
+        """Log a warning that a source transaction is split here, unless it was noted last; only where transactions are to be
+        held (`hold_bytes` is not 0).
 
         :param transaction: its id.
         """
@@ -72,6 +72,6 @@ class Batch:
         return self._monotonic() - self.begun
 
     def clear(self) -> None:
-        """Set records and bytes to 0 and the age to 0 s, after a commit."""
+        """Set `records`, `looked`, `bytes` and the age to 0."""
         self.records = self.looked = self.bytes = 0
         self.begun = self._monotonic()

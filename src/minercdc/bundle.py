@@ -66,9 +66,9 @@ _CALL_SECONDS = 5.0
 
 
 def write_bundle(config: ConnectorConfig, path: Path, file: Path) -> list[str]:
-    """Write the archive, a .tar.gz, with mode 0600 when it is new; returns the names of the files in it. A file that cannot be
-    made, as when the database does not answer, holds the error in its place. Connects to the database, Kafka and the HTTP
-    port of the running process.
+    """Write the archive, a .tar.gz, with mode 0600 when it is new; returns the names of the files in its folder
+    `minercdc-bundle`. One that cannot be made, as when the database does not answer, holds the error instead. Connects to the
+    database, Kafka and the HTTP port of the running process.
 
     :param path: of the configuration.
     :param file: of the archive; one that is there is replaced, and keeps its mode.
@@ -216,7 +216,6 @@ def _status(config: ConnectorConfig) -> str:
 
 
 def _without(document: Any, names: Collection[str]) -> Any:
-    """The document without the members of these names, at any depth."""
     if isinstance(document, dict):
         return {name: _without(value, names) for name, value in document.items() if name not in names}
     return [_without(one, names) for one in document] if isinstance(document, list) else document

@@ -113,10 +113,7 @@ def _checked_in(config: ConnectorConfig, name: str, *, first: bool) -> list[Find
 
 
 def _not_open(name: str, *, or_else: str = "") -> Finding:
-    """The finding that a pluggable database is not open; the problem does not name it.
-
-    :param or_else: end of the fix, for what else can be done.
-    """
+    """The finding that a pluggable database is not open; its problem does not name it. `or_else` is the end of its fix."""
     fix = f"ALTER PLUGGABLE DATABASE {name} OPEN;{or_else}"
     return Finding("it is not open, so its tables cannot be read", fix, blocking=True, rule="pdb-open")
 

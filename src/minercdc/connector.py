@@ -94,8 +94,7 @@ class Connector:
         self._own()
 
     def _own(self) -> None:
-        """Give this instance a new identity, and build the parts of its stream with it: for the first time, or after another
-        one has taken over. Raises ConfigError as `wiring.build.build`."""
+        """Give this instance a new identity, and build the parts of its stream with it. Raises ConfigError as `build`."""
         self._prepared = Prepared()
         self._ownership = Ownership(self._config.identity.name, member=self._group is not None and self._group.exists)
         self._watch.instance = self._ownership.instance
@@ -195,8 +194,7 @@ class Connector:
                     self._ownership.address = self._group.address(self.address)
 
     def _forget(self) -> None:
-        """Reset the counters that show the present state of the stream, since another instance goes on with it; sums (records,
-        restarts, ..) stay."""
+        """Reset the counters of the stream's present state, since another instance goes on with it; sums of the process stay."""
         counters = self.counters
         counters.since_us = counters.progress_us = counters.source_us = 0
         counters.suspended, counters.trouble, counters.requested = (), "", []

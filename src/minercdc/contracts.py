@@ -172,8 +172,8 @@ class RunEncoder(Protocol):
     def __call__(self, run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int, /) -> EncodedRun:
         """The records of the rows from number `begin` on.
 
-        They end before a row that has to be encoded as a ChangeEvent, perhaps with none at all; else once there are
-        `most_records` of them or `most_bytes`.
+        They end before a row that has to be encoded as a ChangeEvent, perhaps with none at all; else with the run, or once there
+        are `most_records` of them or `most_bytes`.
 
         :raises ConfigError, SinkError: as `RecordEncoder.encode`.
         """

@@ -17,7 +17,7 @@
     |  |  `- MissingKeyError          redo lacks the key: supplemental logging is missing
     |  |- UnsupportedRowError
     |  `- RecordSchemaError           a table whose records cannot have the schema they would need
-    |     `- SharedTopicError         its topic is another table's: left out by no mode, suspended or stopped
+    |     `- SharedTopicError         its topic is another one's: the mode `suspend` suspends the table, each other one stops
     |- SchemaHistoryError     5xxx    stop
     |- SinkError              6xxx    stop
     |  |- DeliveryError               restart from the last offset
@@ -175,8 +175,8 @@ class UnsupportedRowError(DecodeError):
 
 
 class RecordSchemaError(DecodeError):
-    """A table cannot be published as it is now: two fields of its records have one name, a name is none of the format's, or the
-    schema registry refuses the schema. It concerns all rows of that table version, and no other table."""
+    """A table cannot be published as it is now: it lacks a column of its `message.key.columns`, two fields of its records have one
+    name, the format cannot hold its schema, or the schema registry refuses it. It concerns all rows of that table version."""
 
     code = "MC-4501"
 

@@ -301,7 +301,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """A report on a snapshot, signal or suspended table. It keeps its place among the rows, and is shown once it is durable.
+    """A report, as on a snapshot, signal or table. Among events it keeps its place, and is shown once it is durable.
 
     :param id: of the signal or run; a UUID where nothing else names it.
     :param aggregate_type: its subject: `Initial Snapshot`, `Incremental Snapshot`, `Signal`, ...

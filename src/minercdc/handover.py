@@ -1,4 +1,4 @@
-"""Hand-over of a snapshot that others take to the connector: `minercdc lake snapshot` reads the rows, the connector streams on.
+"""The connector streams on from a snapshot that another process takes: `minercdc lake snapshot`, which reads the rows.
 
     no offset yet   structures are read, and the position to stream from is stored: the connector's own start with `no_data`
     an offset       the stream goes on from it; what was committed after it will be delivered

@@ -22,14 +22,14 @@ _SHOWN_BY_DICTIONARY = (MissingKeyError.code, UnsupportedRowError.code)
 
 
 def undecodable(event: ChangeEvent, error: DecodeError) -> UndecodableRow:
-    """The stored form of a change that was decoded, but has a value that its record cannot hold: `error` says which."""
+    """What stands for a decoded change that has no record: `error` says why."""
     row = raw(event, f"{error.code}: {error.message}")
     row.code, row.hint = error.code, error.hint
     return row
 
 
 def unconverted(run: ReadRun, place: int, error: DecodeError) -> UndecodableRow:
-    """The stored form of row number `place` of a snapshot's run, which has a value that is none of its column's type."""
+    """What stands for row number `place` of a snapshot's run, which has a value that is none of its column's type."""
     reason, row_id = f"{error.code}: {error.message}", run.fetched.row_id(place)
     row = UndecodableRow(run.fetched.schema.id, Op.READ.name, reason, None, run.scn, run.time_us, None, 0, row_id)
     row.code, row.hint = error.code, error.hint
@@ -37,7 +37,7 @@ def unconverted(run: ReadRun, place: int, error: DecodeError) -> UndecodableRow:
 
 
 def is_skipped(mode: str, error: DecodeError) -> bool:
-    """Whether a row that has no record is left out, where its table is not suspended; else it ends the stream.
+    """Whether a row that has no record for `error` is left out, where its table is not suspended; else it ends the stream.
 
     :param mode: `event.processing.failure.handling.mode`.
     """
@@ -49,7 +49,7 @@ def fix(row: UndecodableRow, table: str, *, stored: bool = False) -> str:
     """A hint for the user on how a table that is suspended for this row is repaired.
 
     :param table: its name.
-    :param stored: it becomes a part of each offset: the error's own hint, which may hold a schema, is cut.
+    :param stored: it becomes a part of each offset: the error's own hint is cut after 1000 characters.
     """
     after, hint = f"minercdc signal CONFIG resume-table --collection {table}", row.hint
     if not hint:
@@ -68,7 +68,7 @@ def _cut(text: str) -> str:
 
 
 def raw(event: ChangeEvent, reason: str) -> UndecodableRow:
-    """The stored form of a change that was decoded, and is left out: `reason` says why. The row's code and hint are ''."""
+    """What stands for a decoded change that is left out: `reason` says why. The row's code and hint are ''."""
     return UndecodableRow(
         event.schema.id,
         "INSERT" if event.op is Op.CREATE else event.op.name,
@@ -133,8 +133,8 @@ class LeftOut:
             self.refuse(change.table, row, error)
 
     def undecodable(self, row: UndecodableRow) -> None:
-        """Leave out a row that the capture could not decode, or did not, because its table is suspended. Where the configuration
-        says so, its table is suspended from here on."""
+        """Leave out a row that the capture could not decode, or did not, because its table is suspended. Where it could not, and
+        the configuration says so, the table is suspended from here on."""
         table = row.table
         if (
             row.code

@@ -70,7 +70,7 @@ class Counters:
     :param phase: starting, standby, snapshot, streaming, reconnecting or stopped.
     :param records: records written to the sink.
     :param events, tables: row changes written, by Debezium's `op`, and by table (`TableNames.of`).
-    :param transactions: source transactions delivered.
+    :param transactions: source transactions written to their end.
     :param commits: Kafka transactions committed, or what stands for them in another sink.
     :param schema_changes: DDL statements, and structures found by snapshots, written.
     :param restarts: of the stream within this process, after errors.
@@ -86,8 +86,8 @@ class Counters:
     :param requested: snapshots that signals requested, in the order they came.
     :param progress_us: source time up to which everything that was committed has been delivered, microseconds since the epoch in
         UTC; 0 while that is not known.
-    :param since_us: when the process began, or its initial snapshot, by our clock in microseconds since the epoch; 0 when not
-        known.
+    :param since_us: when the process began to capture, or took the connector over, by our clock in microseconds since the epoch; 0
+        before.
     :param source_ahead_us: how far the source's clock is ahead of ours, microseconds.
     :param trouble: message of the error of the last restart; '' once streaming has begun again.
     :param latest_trouble: the same, kept after streaming has begun again; '' when there was no restart.
@@ -141,8 +141,7 @@ class Counters:
         return max(now + (self.source_ahead_us - self.progress_us) / 1e6, 0.0)
 
     def least_lag_seconds(self, now: float) -> float:
-        """`lag_seconds`; while that is not known, what it is at least: the time since the process, or its snapshot, began.
-        NaN when neither is known."""
+        """`lag_seconds`; while that is not known, what it is at least: the time since `since_us`. NaN when neither is known."""
         known = self.lag_seconds(now)
         if known == known or not self.since_us:
             return known

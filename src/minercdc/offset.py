@@ -28,8 +28,8 @@ class Position(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PartialTransaction:
-    """A source transaction of which the events up to `seq` are delivered: one that was too large for one Kafka transaction, or
-    that another connector ended in.
+    """A source transaction of which the events up to `seq` are delivered: one that was too large, or took too long, for one Kafka
+    transaction; or in which Debezium's connector, whose offset was imported, had stopped.
 
     :param tx_id, seq: as `TransactionInfo.id` and `ChangeEvent.seq`.
     :param events: how many events have records, by table, as `DATABASE.SCHEMA.TABLE`; {} without transaction metadata.

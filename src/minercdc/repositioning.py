@@ -3,8 +3,8 @@
     look     what is stored, what would be, the redo for it; nothing is changed
     store    structures and offset in one commit of the sink, as the connector itself commits; a kill before it leaves what was
 
-A connector that runs is refused where it can be seen, which is on this machine. Elsewhere it ends at its next commit: storing
-claims the connector's name.
+A connector that runs is refused where `refuse_running` sees it. Another process ends at its next commit: storing claims the
+connector's name.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ _OPERATIONS = {"r": "read", "c": "insert", "u": "update", "d": "delete", "t": "t
 class Message:
     """One message of a topic, for people or as JSON.
 
-    :param table: `SCHEMA.TABLE`, or `DATABASE.SCHEMA.TABLE` where several pluggable databases are captured; the topic's
-        name where messages of a topic are read.
+    :param table: `SCHEMA.TABLE`, or `DATABASE.SCHEMA.TABLE` where several pluggable databases are captured; the topic's name where
+        a topic is read by its name, or has messages of several tables.
     :param time_ms: Kafka's time of it, milliseconds since the epoch.
     :param key, value: as JSON values; None for a record without; a text that says why, where they cannot be read.
     """
@@ -69,7 +69,7 @@ class Message:
         return json.dumps(document, ensure_ascii=True)
 
     def line(self) -> str:
-        """The message as a line for people: time, table, operation, key, row; of an update, the earlier values of what changed."""
+        """The message as a line for people: time, table, operation, key, row; of an update, the earlier values of what changed; SCN."""
         return f"{_iso(self.time_ms)} {self.table} {_shown(self.key, self.value)}"
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr, field_validator
 
 from minercdc.config.section import Section, WordList, rule
 from minercdc.config.sections import TRANSPORTABLE
-from minercdc.config.urls import is_http
+from minercdc.config.urls import fits_header, is_http
 from minercdc.schema.filter import SYSTEM_SCHEMAS
 
 _CHANNELS = ("source", "kafka", "file", "http", "in-process")
@@ -72,9 +72,12 @@ class SignalConfig(Section):
         return value
 
     @rule
-    def _port_of_channel(self) -> Iterator[str]:
+    def _http(self) -> Iterator[str]:
         if "http" in self.signal_enabled_channels and self.minercdc_http_port is None:
             yield "minercdc.http.port: needed, since signal.enabled.channels has http"
+        token = self.minercdc_http_token
+        if token is not None and not fits_header(token.get_secret_value(), "latin-1"):
+            yield "minercdc.http.token: only printable characters of Latin-1, without blanks at the ends, can be sent in a header"
 
 
 class IncrementalConfig(Section):
@@ -153,6 +156,9 @@ class NotificationConfig(Section):
         url = self.minercdc_notification_webhook_url
         if url is not None and not is_http(url.get_secret_value()):
             yield "minercdc.notification.webhook.url: http://HOST:PORT/PATH is needed, or https://; this has no such host or port"
+        given = self.minercdc_notification_webhook_authorization
+        if given is not None and not fits_header(given.get_secret_value(), "ascii"):
+            yield "minercdc.notification.webhook.authorization: a header has printable ASCII only, without blanks at the ends"
 
     @property
     def sink_topic(self) -> str | None:

@@ -65,7 +65,7 @@ def take_kafka(rest: dict[str, str], problems: list[str]) -> dict[str, str]:
 
 
 def take_client(rest: dict[str, str], prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Names, without the prefix, and values of the properties that begin with one of the prefixes; takes them out of `rest`."""
+    """Names, without the prefix, and values of the properties that begin with one of the prefixes; each is taken out of `rest`."""
     for name in list(rest):
         for prefix in prefixes:
             if name.startswith(prefix):

@@ -58,7 +58,7 @@ class SinkConfig(Section):
         return None if self.minercdc_sink_path in (None, STDOUT) else Path(str(self.minercdc_sink_path))
 
     def beside(self, state: Path, name: str) -> Path:
-        """Where files are kept that belong to the sink: a path that endings are added to, as `.offset`.
+        """Where files are kept that belong to the sink, which is not Kafka: a path that endings are added to, as `.offset`.
 
         :param state: minercdc.state.dir.
         :param name: of the connector.

@@ -22,6 +22,11 @@ def is_http(url: str) -> bool:
         return False
 
 
+def fits_header(value: str, encoding: str) -> bool:
+    """Whether an HTTP header can have this value in an encoding: printable characters of it, without blanks at the ends."""
+    return value.isprintable() and value == value.strip() and value == value.encode(encoding, "replace").decode(encoding)
+
+
 def without_secrets(text: str) -> str:
     """A text without what may be secret in its URLs: user, password and query."""
     return _QUERY.sub(rf"\1{HIDDEN}", _USER.sub(HIDDEN, text))

@@ -37,23 +37,24 @@ _PASSWORD = {"MINERCDC_DATABASE_PASSWORD": "minercdc"}
 def play(directory: Path | None) -> int:
     """Run the whole demo; returns 0, 1 when tables differ, or 130 when stopped by Ctrl-C or SIGTERM.
 
-    Replaces the handler of SIGTERM, and sets `oracledb.defaults.fetch_decimals`.
+    Replaces the handlers of SIGINT and SIGTERM, and sets `oracledb.defaults.fetch_decimals`.
 
     :param directory: for everything, made when missing; None for a temporary one, which is deleted when no table differs.
     :raises LocalServiceError: a process did not start, or ended early; or the lake did not catch up in time.
-    :raises oracledb.Error: a statement of the workload failed.
+    :raises oracledb.Error: a statement failed.
+    :raises KafkaException: the broker does not answer.
     :raises OSError: the directory cannot be written.
     :raises ValueError: as `fetch_directory`.
     """
     oracledb.defaults.fetch_decimals = True
-    # SIGTERM unwinds like Ctrl-C, so that the processes we started are stopped
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # both unwind, so that the processes we started are stopped
+        signal.signal(number, signal.default_int_handler)
     console = Console()
     work = directory or Path(tempfile.mkdtemp(prefix="minercdc-demo-"))
     work.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    _fetch_jars(console)
     try:
+        _fetch_jars(console)
         with ExitStack() as stack:
             found, tables, rows = _Demo(work, console, stack).run()
     except KeyboardInterrupt:
@@ -71,7 +72,7 @@ def play(directory: Path | None) -> int:
 
 
 def _fetch_jars(console: Console) -> None:
-    """Fetch the jars before the processes that need them start, so that the download is seen. Raises as `fetch`."""
+    """Fetch the jars before the processes that need them start, so that the download is seen."""
     with Progress(
         TextColumn("fetching {task.description}"), BarColumn(30), MofNCompleteColumn(), console=console, transient=True
     ) as bars:

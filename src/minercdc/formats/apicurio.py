@@ -86,7 +86,7 @@ class ApicurioRegistry:
         """The artifact's version with a schema, which is made unless it is there already. Group '' is the default one.
 
         :param if_exists: what to do where the artifact is there, in the words of version 2 or 3 of the API; not RETURN.
-        :raises RecordSchemaError: the registry refuses it, as incompatible with the versions before it or as invalid.
+        :raises RecordSchemaError: the registry refuses it: incompatible with the versions before it, invalid, or there with FAIL.
         :raises SinkError: it refuses us, or answers as no registry.
         :raises DeliveryError: it does not answer.
         """

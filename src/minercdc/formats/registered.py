@@ -80,7 +80,7 @@ class RegisteredSchemas(Protocol):
 class ConfluentSchemas:
     """Schemas under subjects; records begin with a zero byte and the id in four bytes.
 
-    :param auto_register: register schemas; else each has to be there.
+    :param auto_register: register schemas; else each has to be there. Without effect with `use_latest` or `use_id`.
     :param use_latest: write with the newest schema of the subject, which has to have the same fields.
     :param normalize: have the registry normalize what is registered.
     :param use_id: write with the schema of this id, which has to have the same fields, too; None: with a schema of the subject.

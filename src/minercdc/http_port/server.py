@@ -10,9 +10,9 @@
     GET  /                 a page for people; GET /api/... has what it shows
     PUT  /log-level        {"level": "DEBUG"} -> 200 {"level", "before"}
 
-A POST or PUT needs the bearer token, and so does everything but /health, /ready, /live and /metrics on an address that others reach; the page comes
-without data there, until it is given the token. A request must name this host, not one that a web page resolved to it. A request that
-a page of another origin makes is refused.
+A POST or PUT needs the bearer token, and so does everything but /health, /ready, /live and /metrics on an address that others reach;
+the page comes without data there, until it is given the token. On a loopback address a request must name this host, not one that a
+web page resolved to it. A request that a page of another origin makes is refused.
 """
 
 from __future__ import annotations

@@ -199,10 +199,7 @@ class _Writing:
         return made
 
     def _values(self, row: str, known: str = "") -> Iterator[str]:
-        """Statements that write the columns of a row.
-
-        :param known: where a value that is written already is taken.
-        """
+        """Statements that write the columns of a row. `known` is where a value that is written already is taken."""
         for column in self._columns:
             i = column.position
             yield f"{row}{i} = {known.format(i)}{_expression(column, f'{row[0]}{i}', self._scope, str(i))}"

@@ -153,7 +153,7 @@ class KafkaClient(Connections):
         return () if found is None or found.error is not None else self._reader.ends(topic, found.partitions)
 
     def all_ends(self, names: re.Pattern[str]) -> dict[tuple[str, int], int]:
-        """(topic, partition) -> offset that its next record will have (its high watermark), of all topics with such names.
+        """(topic, partition) -> offset that its next record will have (its high watermark), of all topics whose whole names match.
 
         :raises DeliveryError, SinkError: Kafka cannot be reached, or a partition has no leader at present.
         """
@@ -182,8 +182,8 @@ class KafkaClient(Connections):
         return ends
 
     def topic_ids(self, names: re.Pattern[str]) -> dict[str, str]:
-        """Name -> Kafka's id, of all topics with such names, without one that is deleted meanwhile; a topic that is deleted and
-        made again has another one.
+        """Name -> Kafka's id, of all topics whose whole names match, without one that is deleted meanwhile; a topic that is
+        deleted and made again has another id.
 
         :raises DeliveryError, SinkError: Kafka cannot be reached.
         """

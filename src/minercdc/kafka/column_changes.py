@@ -113,10 +113,10 @@ def _modified_utf8(value: str) -> bytes:
 
 
 def null(rule: ColumnRule, codec: Codec) -> str:
-    """JSON of NULL: the mask where values are masked, which does not show which are missing; else `null`."""
+    """JSON of NULL: the mask where values are masked, which does not show which are missing; else `null`. `codec` is `changed`'s."""
     return codec.to_json("") if rule.kind == "mask" else "null"
 
 
 def unavailable(rule: ColumnRule, codec: Codec, placeholder: str) -> str:
-    """JSON of a value that redo does not hold: hidden as all are, but not cut, so that readers know it."""
+    """JSON of a value that redo does not hold: hidden as all are by `codec`, that of `changed`, but not cut: readers know it so."""
     return encode_basestring(placeholder) if rule.kind == "truncate" else codec.to_json(placeholder)

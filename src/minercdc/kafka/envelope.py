@@ -5,7 +5,7 @@ insert, read            one record
 update, same key        one record
 update of a key column  delete of the old key, its tombstone, create of the new key; without the first two when another row of the
                         transaction has taken the old key over (moved_keys.py)
-delete                  the delete, its tombstone
+delete                  the delete, its tombstone; none when another row of the transaction has taken the key over
 left out                a dead letter, when there is a topic for them
 truncate                one record with a null key, in the table's topic
 DDL, structures         a record of the schema-change topic, with `include.schema.changes`; none for a TRUNCATE
@@ -274,8 +274,7 @@ class EnvelopeEncoder:
         return Record(compiled.topic, None, value, partition=0)
 
     def _format_of(self, schema: TableSchema) -> TableFormat:
-        """The table version's format. Events of one table follow each other, and need no look-up then. Raises as
-        `encode`."""
+        """The table version's format. Raises as `encode`."""
         found = self._formats.of(schema)
         self._schema, self._format = schema, found
         return found
@@ -324,10 +323,7 @@ def _reselected(scn: Scn) -> Headers:
 
 
 def _end(ns: int) -> str:
-    """The end of an envelope, from the quote after the operation's letter on.
-
-    :param ns: nanoseconds since the epoch.
-    """
+    """The end of an envelope, from the quote after the operation's letter on. `ns` is nanoseconds since the epoch."""
     return f'","ts_ms":{ns // 1_000_000},"ts_us":{ns // 1000},"ts_ns":{ns}}}'
 
 

@@ -16,7 +16,7 @@ _VALUE = struct([plain("ts_ms", "int64")], name="io.debezium.connector.common.He
 class KafkaHeartbeat:
     """Makes the records (contracts.Heartbeat).
 
-    :param seconds: time between two of them.
+    :param seconds: least time between two of them; the caller keeps it.
     :param server: topic.prefix.
     :param key_schemas: `key.converter.schemas.enable`; `value_schemas` likewise.
     :param clock_ms: milliseconds since the epoch.

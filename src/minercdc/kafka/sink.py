@@ -56,8 +56,8 @@ class Undelivered(NamedTuple):
 
 
 class KafkaSink:
-    """The transactional sink of one connector (contracts.RecordSink). Construction creates the topics of offsets and history when
-    they are missing and `topic.creation.enable` is true, claims the name, and fences older sinks of it.
+    """The transactional sink of one connector (contracts.RecordSink). Construction creates the topics of offsets, history and open
+    transactions when they are missing and `topic.creation.enable` is true, claims the name, and fences older sinks of it.
 
     :param name: of the connector: key of its offset, and part of its transactional id.
     :param ownership: the claim of this process.

@@ -100,7 +100,7 @@ class SourceBlock:
         return before + name, after.removeprefix('" "')
 
     def of_schema_change(self, change: SchemaChange) -> str:
-        """The block of a DDL. For a rename `table` is `OLD,NEW`, as Debezium has it."""
+        """The block of a DDL, or of a structure that a snapshot read. For a rename its `table` is `OLD,NEW`, as Debezium has it."""
         old = change.before.id if change.before and change.after else change.table
         both = change.table if old == change.table else change.table._replace(table=f"{old.table},{change.table.table}")
         database, table = self.of_table(both)

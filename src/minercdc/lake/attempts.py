@@ -10,8 +10,8 @@ _ATTEMPTS = 6
 
 
 def attempts() -> Retrying:
-    """Calls a function, and calls it again where another writer's commit made it fail: up to six calls, after random pauses.
-    The last call's error is raised, and any other error at once."""
+    """What calls a function, and calls it again where another writer's commit made it fail: up to six calls, after random
+    pauses. The last call's error is raised, and any other error at once."""
     return Retrying(
         retry=retry_if_exception(is_conflict),
         stop=stop_after_attempt(_ATTEMPTS),

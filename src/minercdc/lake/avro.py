@@ -51,7 +51,7 @@ class AvroTopics:
     def learn(self, records: DataFrame) -> None:
         """Read the schemas of these records that are not known yet from the registry. Runs a Spark job over the records.
 
-        :raises SinkError: the registry lacks one of them.
+        :raises SinkError: the registry lacks one of them, or refuses.
         :raises DeliveryError: it does not answer.
         """
         for side, registry in self._registries.items():

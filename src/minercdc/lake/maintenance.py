@@ -98,11 +98,11 @@ class Maintenance:
         done: Callable[[Maintained], None] = lambda _: None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Maintained]:
-        """Maintain the tables that changed since this object did it last, the change log and the record; or one table.
+        """Maintain the tables that changed since this object did it last, the change log and the record; or tables of one name.
         Returns what was done to tables, [] when there is no lake; a table that fails is in it with its `failure`. A failure
         at the change log or the record is logged.
 
-        :param name: of the only table (`TableNames.given`); None for all.
+        :param name: of the only tables (`TableNames.given`); None for all.
         :param done: called after each table.
         :param stopped: whether to leave the rest for the next time; looked at before each table.
         :raises SinkError, SchemaHistoryError: the schema history cannot be read.

@@ -157,7 +157,6 @@ class TableMerge:
         work: Pending,
         mode: TableMode,
     ) -> DataFrame:
-        """See `reduced`."""
         if self._joint is not None and (records := self._joint.records(self._log.spark, limits)) is not None:
             return self._decoder.decode(records, table, target, key, work.scns, before=mode.keeps, short=work.is_short)
         rows = self._log.rows().where(limits.condition())

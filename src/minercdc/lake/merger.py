@@ -189,8 +189,9 @@ class Merger:
             self._state.complete = max(self._state.complete, mark.scn)
 
     def merge_due(self, *, all_pending: bool = False) -> None:
-        """From the first `complete` on, merge tables with many or old pending records; record how far all are. One that fails is
-        quarantined.
+        """Merge tables with many or old pending records, and record how far all are; a table that fails is quarantined.
+        Before the first `complete` nothing is done.
+
         :raises SinkError, SchemaHistoryError, ConfigError: as `LakeHistory.refresh`.
         """
         with self._lock:

@@ -135,7 +135,7 @@ class StateTable:
         return sorted(entries, key=lambda entry: entry.at)
 
     def of_others(self) -> list[Entry]:
-        """Entries that other processes appended since the last reading, oldest first."""
+        """Entries that others appended since this object last read the table, oldest first. The table has to be there."""
         if newest_version(self._spark, self.path) <= self._version:
             return []
         seen = self._seen

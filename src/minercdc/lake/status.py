@@ -33,7 +33,7 @@ class TableStatus:
     :param scn: it has every commit up to this SCN; 0 when it was never merged.
     :param merged_at: when it was merged last, None for never.
     :param waiting: records in the change log that are not merged.
-    :param waiting_since: commit time of the oldest of them, None for none.
+    :param waiting_since: commit time of the oldest of them; None for none, and when none of them says it.
     :param mode: how its lake table is kept; as it will be, where there is none.
     :param rows, files, bytes: of its newest version.
     :param failure: why it is quarantined, '' when it is not.
@@ -51,7 +51,7 @@ class TableStatus:
     failure: str
 
     def lag_s(self, now: datetime) -> float:
-        """Seconds since the oldest commit that is not merged; 0 when there is none."""
+        """Seconds since `waiting_since`; 0 where that is None."""
         return max((now - self.waiting_since).total_seconds(), 0.0) if self.waiting_since else 0.0
 
 

@@ -39,8 +39,8 @@ class Reader(Protocol):
     """Reads the chunks of one table at a time, ahead of their delivery; `ChunkReader` fits. One thread calls its methods."""
 
     def start(self, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None:
-        """Begin with a table after the last key of its state, in order of `surrogate` ('': of its key), and end with any
-        other. No chunk is older than `emitted_scn`."""
+        """Begin to read a table after the last key of its state, in order of `surrogate` ('': of its key), in place of the
+        one before. No chunk is older than `emitted_scn`."""
 
     def first(self) -> Outcome | None:
         """The next outcome, without waiting and without taking it; None while none has been read."""

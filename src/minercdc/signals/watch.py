@@ -19,8 +19,8 @@ _STEPS = (Cause.SOURCE, Cause.LOGMINER, Cause.KAFKA)  # each has an end; `redo` 
 
 
 class Watch:
-    """Keeps the latest notifications and the present state, over all runs of the process; any thread may read them. The
-    stream's thread calls `notify`, `observe` and `pausing`.
+    """Keeps the latest notifications and the present state, over all runs of the process; any thread may read them, and call
+    `notify`. The stream's thread calls `observe` and `pausing`.
 
     :param counters: of the connector; `observe` writes into them.
     :ivar instance: identity of this process, as in its claim of the connector's name.
@@ -37,7 +37,7 @@ class Watch:
         self.standby: Callable[[], tuple[dict[str, JsonValue], bool]] | None = None
 
     def notify(self, document: Mapping[str, JsonValue]) -> None:
-        """Remember a notification that is durable now; the latest thousand are kept."""
+        """Remember a notification; the latest thousand are kept."""
         with self._lock:
             self._notifications.append(document)
 

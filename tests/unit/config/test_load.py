@@ -51,6 +51,22 @@ def test_a_debezium_connector_registration_is_taken_as_it_is(tmp_path: Path) -> 
     assert set(config.ignored) == {"connector.class", "tasks.max"}
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("minercdc.http.token", "Schlüssel €"),
+        ("minercdc.http.token", "hidden-token\n"),
+        ("minercdc.notification.webhook.authorization", "Bearer Schlüssel"),
+        ("minercdc.notification.webhook.authorization", " Bearer hidden"),
+    ],
+)
+def test_what_no_header_can_have_is_refused(name: str, value: str) -> None:
+    (problem,) = problems({**GOOD, name: value})
+    assert problem.startswith(f"{name}: ")
+    assert value.strip() not in problem
+    assert parse_properties({**GOOD, name: "Bearer of what is left?"})
+
+
 @pytest.mark.parametrize("ending", ["yaml", "nested.yaml", "properties", "json"])
 def test_all_formats_say_the_same(tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"c.{ending}"
