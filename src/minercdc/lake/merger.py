@@ -114,11 +114,8 @@ class Merger:
         entry = self._state.tables.get(table.name)
         if entry is None or entry.version == NO_TABLE or exists(self._spark, self._paths.table(table.table)):
             return False
-        if (
-            self._state.trimmed
-            or table.renamed_from
-            or any(e.kind == "read" and e.name == table.name for e in self._state.noted)
-        ):
+        was_read = any(entry.kind == "read" and entry.name == table.name for entry in self._state.noted)
+        if self._state.trimmed or table.renamed_from or was_read:
             raise LakeError(
                 f"the lake table of {table.name} was deleted, and the change log has not all of its rows",
                 hint=f"Read it again: minercdc lake rebuild CONFIG --table {table.name}",
@@ -247,11 +244,8 @@ class Merger:
             return False
         mine = [arrival for arrival in self._arrivals.of(table.topic) if is_pending(arrival, applied, goal)]
         rows = sum(arrival.rows for arrival in mine)
-        if (
-            not rows
-            and not table.has_event(applied.scn, goal.scn)
-            and (name in self._state.failed or not self._gap(table, goal))
-        ):
+        new = rows or table.has_event(applied.scn, goal.scn)
+        if not new and (name in self._state.failed or not self._gap(table, goal)):
             self._waiting.pop(name, None)
             return False
         since = self._waiting.setdefault(name, time.monotonic())
