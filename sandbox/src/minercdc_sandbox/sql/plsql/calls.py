@@ -180,8 +180,8 @@ class Calls:
 
     def _method(self, variable: Variable, kind: Collection, name: str) -> Step:
         """Read and compile the arguments of DELETE, EXTEND or TRIM, which is `name`, of a collection. Raises PLS-00306 for EXTEND
-        and TRIM of an associative array; the step raises ORA-06531 for a collection that is null, ORA-06533 for TRIM beyond its
-        elements, ORA-06532 for EXTEND beyond the limit of a VARRAY, ORA-04030 for too many elements."""
+        and TRIM of an associative array; the step raises ORA-06531 for a collection that is null, ORA-06502 for a NULL argument,
+        ORA-06533 for TRIM beyond its elements, ORA-06532 for EXTEND beyond a VARRAY's limit, ORA-04030 for too many elements."""
         given = self._parser.optional_arguments()
         self._parser.need(";")
         slot = variable.slot
