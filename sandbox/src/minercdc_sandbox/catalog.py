@@ -59,7 +59,7 @@ class User:
 @dataclass(slots=True)
 class Container:
     """A container: its users and roles by name, objects by (owner, name), `dropped` tables by BIN$ name, package `bodies`.
-    `open_mode`, `dbid` and `guid` are as V$PDBS and V$CONTAINERS have them: READ WRITE, READ ONLY or MOUNTED."""
+    `dbid` and `guid` are as in V$CONTAINERS; `open_mode` is READ WRITE, READ ONLY or MOUNTED."""
 
     con_id: int
     name: str
@@ -108,7 +108,7 @@ CONNECTOR_GRANTS = (
 class Catalog:
     """The dictionary of one database, named ORCLCDB unless renamed: at first CDB$ROOT, PDB$SEED and ORCLPDB1 with users SYS,
     SYSTEM and C##MINERCDC, made at host seconds `now`. A data directory keeps it as a pickle. `version` rises with each change of
-    a definition (a DDL that changes a member itself raises it), `cache_fills` with each range of a sequence."""
+    a definition (a DDL that changes a member itself increases it), `cache_fills` with each range of a sequence."""
 
     database_name = "ORCLCDB"
     instance_name = "ORCLCDB"

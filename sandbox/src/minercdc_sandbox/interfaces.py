@@ -142,7 +142,7 @@ class Result:
     :param row_counts: rows of each iteration of DML, when the client wants them; else empty.
     :param batch_errors: the iterations that failed, when the client wants them in the result; else empty.
     :param last_row_id: ROWID of the last row that INSERT .. VALUES, UPDATE or DELETE changed; None of no row and other statements.
-    :param out: OUT and IN OUT binds of a PL/SQL block by bind position; a nested Result is a REF CURSOR, a tuple the elements
+    :param out: the binds that a PL/SQL block assigned, by bind position; a nested Result is a REF CURSOR, a tuple the elements
         of an index-by table.
     :param out_only: positions of binds that the block assigns and does not read.
     :param return_binds: bind positions of RETURNING .. INTO, whose values the client does not send.

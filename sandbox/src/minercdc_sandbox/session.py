@@ -81,7 +81,7 @@ class SandboxSession:
 
     @property
     def schema(self) -> str:
-        """Within a stored program of its definer's rights the owner, else the current schema."""
+        """Within a stored program its owner, else the current schema of the session."""
         return self.programs.definer or self.settings.schema
 
     def set_metrics(self, **names: str | None) -> None:

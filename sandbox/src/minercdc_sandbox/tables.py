@@ -190,7 +190,7 @@ class Table:
 
     :param columns: the stored ones in the order of their definition; positions everywhere are places in it.
     :param created, last_ddl: host seconds.
-    :param version: DATA_OBJV#, raised by each change of the stored columns' definition.
+    :param version: DATA_OBJV#, increased by each change of the stored columns' definition.
     :param ddl_scn: SCN of the newest definition; AS OF below it is ORA-01466.
     :param constraints: keys, foreign keys and NOT NULLs, which are of kind C; `checks` the other CHECKs.
     :param row_dependencies: ROWDEPENDENCIES: ORA_ROWSCN is of each row, not of its block.

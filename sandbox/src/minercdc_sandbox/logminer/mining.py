@@ -120,7 +120,7 @@ class Mining:
         self, nls: Nls, restriction: Restriction, picked: Sequence[int], test: RowTest
     ) -> Iterator[list[tuple[Cell, ...]]]:
         """Like `rows`, but only the columns at `picked`, in that order, of those rows that pass the test, in batches, some maybe
-        empty. Raises as `rows`."""
+        empty. Raises as `rows`: as `logs_to_read` at once, all else as the batches are taken."""
         writer = self._writer(nls, restriction.columns)
         rows = BatchRows(writer, picked, test)
         files = logs_to_read(self.redo, self.files, self.wanted)

@@ -1,1 +1,1 @@
-"""Change records in redo order: private strands, log groups, switch, archive."""
+"""Change records in redo order: batches of rows, log groups, switch, archive."""

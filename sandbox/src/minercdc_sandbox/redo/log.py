@@ -40,7 +40,7 @@ class RedoLog:
     :ivar flush_strands: called before a switch; writes the strands of open transactions.
     :ivar overwritten: called after a switch, which has reused an online log.
     :ivar harden: called after each write; it must end in `publish`.
-    :ivar changes: raised when threads, groups, destinations or the list of archived logs change.
+    :ivar changes: increased when threads, groups, destinations or the list of archived logs change.
     :ivar unpublished: (thread, sequence) of logs with records that no reader sees yet.
     :ivar former: archived logs of earlier incarnations.
     :ivar corrupt: (thread, sequence) of logs whose second half cannot be read (ORA-00353).

@@ -1,1 +1,1 @@
-"""Oracle SQL: parse, resolve, type, translate to SQLite, run."""
+"""Oracle SQL and PL/SQL: parse, resolve, type, translate to SQLite, run."""

@@ -186,7 +186,7 @@ def _declare_number(name: str, numbers: list[int | None], word: str) -> Column:
 
 
 def declared_like(name: str, kind: SqlType) -> Column:
-    """A column for the values of an expression of this type: in CREATE TABLE AS, or a virtual column without a type."""
+    """A column for the values of an expression of this type: a field of %ROWTYPE, or a virtual column without a type."""
     described = kind.describe(name)
     text = described.type in (OraType.VARCHAR2, OraType.CHAR)
     chars = (described.size // 2 if described.national else described.size) if text else 0

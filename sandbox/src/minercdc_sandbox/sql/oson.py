@@ -21,7 +21,7 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import binary, number, temporal
 
 MAGIC = b"\xffJZ"
-_NAMES_255, _NAMES_65535 = 1, 3
+_NAMES_255 = 1
 _RELATIVE, _INLINE_LEAF, _SHORT_LEAVES, _NAMES_UINT32, _SCALAR = 0x01, 0x02, 0x04, 0x08, 0x10
 _HASH_UINT8, _NAMES_UINT16, _SEGMENT_UINT32, _TREE_UINT32, _TINY = 0x0100, 0x0400, 0x0800, 0x1000, 0x2000
 _OBJECT, _ARRAY, _WIDE_OFFSETS = 0x84, 0xC0, 0x20

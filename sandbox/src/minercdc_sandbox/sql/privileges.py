@@ -61,7 +61,7 @@ def grants_of(catalog: Catalog, container: int, user: str) -> set[Grant]:
 
 def move_grants(catalog: Catalog, container: int, owner: str, old: str, new: str | None) -> None:
     """Let all grants on the object `owner`.`old` of the container follow its `new` name; with None they are gone with the object.
-    The caller raises `catalog.version`."""
+    The caller increases `catalog.version`."""
     place = catalog.containers[container]
     was = f"{owner}.{old}"
     holders: list[User | Role] = [*place.users.values(), *place.roles.values()]

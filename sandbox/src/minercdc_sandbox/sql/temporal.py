@@ -33,8 +33,8 @@ _EPOCH = calendar.day_number(1970, 1, 1)
 
 
 def encode(moment: Moment, *, fraction: bool = True) -> bytes:
-    """The cell of a TIMESTAMP, 7 bytes long without a fraction, or, without `fraction`, of a DATE. Century and year of years BC
-    are below 100."""
+    """The cell of a TIMESTAMP, 7 bytes long when the nanoseconds are 0, else 11; with `fraction` False of a DATE. Century and
+    year of years BC are below 100."""
     year, month, day, hour, minute, second, nano = moment
     century, rest = divmod(abs(year), 100)
     sign = -1 if year < 0 else 1
@@ -105,8 +105,8 @@ def local(cell: bytes) -> Moment:
 
 
 def shift(cell: bytes, ns: int, *, fraction: bool) -> bytes:
-    """The cell `ns` nanoseconds later, or earlier, in its zone if it has one; else without `fraction` as a DATE. Raises ORA-01841
-    outside the calendar, ORA-01882 as `zone_of`."""
+    """The cell `ns` nanoseconds later, earlier if that is negative, in its zone if it has one; with `fraction` False a cell
+    without a zone becomes a DATE. Raises ORA-01841 outside the calendar, ORA-01882 as `zone_of`."""
     moment = from_ns(to_ns(decode(cell)) + ns)
     if len(cell) == 13:
         return encode_zoned(moment, zone_of(cell))

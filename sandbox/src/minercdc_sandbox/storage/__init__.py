@@ -1,1 +1,1 @@
-"""How rows are kept: SCN clock, row versions in SQLite, transactions, locks, ROWIDs."""
+"""How rows are kept: SCN clock, row versions in SQLite, transactions and their strands of redo, locks, ROWIDs."""

@@ -204,7 +204,7 @@ class RowChanges:
                 raise StatementRestart
 
     def blocker(self, table: Table, target: Target, transaction: Transaction) -> Transaction | None:
-        """The other open transaction that changed or locked the row since its scan began, else None."""
+        """The other open transaction that had changed the row at its scan, or has locked it by FOR UPDATE now; else None."""
         if target.x and target.x != transaction.stamp:
             return self._transactions.with_stamp(target.x)
         locker = self._locks.row_locker(table.data_object_id, target.vid >> VERSION_BITS)

@@ -60,7 +60,7 @@ class History:
 
     def move(self, tables: Iterable[Table], scn: int) -> None:
         """After a commit that ended versions of `tables`: move those of their ended versions that no snapshot can see, where
-        enough of them have ended; temporary tables never. A table's first move makes its history and raises `catalog.version`.
+        enough of them have ended; temporary tables never. A table's first move makes its history and increases `catalog.version`.
 
         :param scn: the present one.
         """

@@ -19,8 +19,8 @@ _BITS = ROW_BITS + VERSION_BITS
 
 
 def live_rows(storage: Storage, table: Table, number: int | None = None) -> list[tuple[int, tuple[Cell, ...]]]:
-    """(Row number, cells of all stored columns) of each current row of the table, or of the partition with this number, by row
-    number. Under the storage lock, as the other functions here."""
+    """(Row number, cells of all stored columns) of each current row of the partition with this number, or, for None, of all the
+    table, by row number. Under the storage lock, as the other functions here."""
     slots = "".join(f",c{column.slot}" for column in table.columns)
     low, high = _range(number)
     sql = f"select vid{slots} from {segment(table)} where vid between ? and ? and e={LIVE} order by vid"
@@ -38,7 +38,7 @@ def end_rows(storage: Storage, table: Table, numbers: Collection[int]) -> None:
 
 def put_rows(storage: Storage, table: Table, rows: list[tuple[int, tuple[Cell, ...]]], number: int = 0) -> None:
     """Insert (row number, row) pairs, visible from one new SCN on; a row number counts within the partition `number`, 0 in a
-    table without partitions. The caller raises `next_rid`."""
+    table without partitions. The caller increases `next_rid`."""
     scn = storage.clock.advance()
     for rid, row in rows:
         storage.segments.insert_version(table, (number << ROW_BITS | rid) << VERSION_BITS, row, scn)
@@ -46,8 +46,8 @@ def put_rows(storage: Storage, table: Table, rows: list[tuple[int, tuple[Cell, .
 
 def rewrite(storage: Storage, table: Table, numbers: Collection[int]) -> None:
     """Move each row of the partitions with these numbers (`TablePartition.number`) to the partition of its key, if that is
-    another, with a new row number; raises `next_rid` there. Raises ORA-14400 for a key without a partition; what was moved before
-    stays moved."""
+    another, with a new row number, which increases `next_rid` there. Raises ORA-14400 for a key without a partition; what was
+    moved before stays moved."""
     for number in numbers:
         moved: dict[int, list[tuple[Cell, ...]]] = {}
         gone: list[int] = []

@@ -35,8 +35,8 @@ def server_context(certificate: Path, key: Path | None = None) -> ssl.SSLContext
 
 
 def plain_side(sock: socket.socket, context: ssl.SSLContext, peer: str) -> socket.socket:
-    """A plain socket to the client of `sock`: starts a relay thread that takes TLS off, and closes `sock`. The thread ends when
-    either side closes; a handshake that fails or takes over 20 seconds closes both, with a warning in the log."""
+    """A plain socket to the client of `sock`, for the caller to close: a thread takes TLS off between both. It closes `sock` and
+    its end when either side closes or the handshake fails or takes over 20 seconds; TLS errors are logged as a warning."""
     ours, theirs = socket.socketpair()
     threading.Thread(target=_serve, args=(sock, theirs, context, peer), name=f"sandbox-tls-{peer}").start()
     return ours

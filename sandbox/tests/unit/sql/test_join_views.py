@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from sandbox.tests.unit.sql.client import SqlClient
+from sandbox.tests.unit.sql.client import SqlClient, connect
+
+from minercdc_sandbox.database import SandboxDatabase
 
 SET_UP = (
     "create table dept (id number primary key, name varchar2(20), city varchar2(20))",
@@ -43,3 +45,17 @@ def test_views_with_stars_and_names_of_their_own(firm: SqlClient) -> None:
 )
 def test_refused_by_name(firm: SqlClient, statement: str) -> None:
     assert "join" in str(firm.fails(3001, statement))
+
+
+def test_the_privilege_is_that_of_the_change(firm: SqlClient, db: SandboxDatabase) -> None:
+    firm.run("create view staff as select e.id, e.sal, d.city from emp e, dept d where e.dept = d.id")
+    admin = connect(db, "SYSTEM")
+    admin.run("create user bob identified by bob")
+    admin.run("grant create session to bob")
+    bob = connect(db, "BOB")
+    firm.run("grant select on staff to bob")
+    for statement in ("update shop.staff set sal = 1", "delete from shop.staff"):
+        bob.fails(1031, statement)
+    firm.run("grant update on staff to bob")
+    firm.run("revoke select on staff from bob")
+    assert bob.run("update shop.staff set sal = 1").row_count == 3

@@ -23,9 +23,9 @@ def need(session: SqlSession, privilege: str) -> None:
 
 
 def alter_system(session: SqlSession, parser: Parser) -> None:
-    """ALTER SYSTEM: log switches of all open threads, CHECKPOINT, KILL and DISCONNECT SESSION, SET. Raises ORA-03001 for others,
-    ORA-01031 without the privilege, ORA-00026, ORA-00027 and ORA-00030 for a session, ORA-00922, ORA-02017, ORA-16019 and
-    ORA-16179 for a value. Syntax errors are those of `Parser`."""
+    """ALTER SYSTEM: log switches of all open threads, CHECKPOINT, KILL and DISCONNECT SESSION, SET; ARCHIVE LOG ALL does nothing.
+    Raises ORA-03001 for others, ORA-01031 without the privilege, ORA-00026, ORA-00027 and ORA-00030 for a session, ORA-00922,
+    ORA-02017, ORA-16019 and ORA-16179 for a value. Syntax errors are those of `Parser`."""
     if parser.token.text not in ("SWITCH", "ARCHIVE", "CHECKPOINT", "KILL", "DISCONNECT", "SET"):
         raise OraError(3001, "unimplemented feature: this ALTER SYSTEM", parser.token.start)
     need(session, "ALTER SYSTEM")

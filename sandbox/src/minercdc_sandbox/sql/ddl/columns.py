@@ -33,9 +33,9 @@ _LARGE = {OraType.CLOB, OraType.BLOB, OraType.XMLTYPE}
 
 
 def add_column(session: SqlSession, table: Table, column: Column) -> None:
-    """Add a stored column at the end of the table, whose slot is set; rows get its default, without redo. Raises ORA-01430,
-    ORA-01758 for NOT NULL where rows have no value for it, and as `Parser.expr`, `Expressions.value` and `storer` of its
-    default."""
+    """Add a stored column at the end of the table, and set its slot; rows get its default, computed once, without redo. Raises
+    ORA-01430, ORA-01758 for NOT NULL without a default when the table has rows, and as `Parser.expr`, `Expressions.value`,
+    `evaluate` and `storer` of its default."""
     if any(other.name == column.name for other in table.all_columns()):
         raise OraError(1430, "column being added already exists in table")
     default = None
@@ -151,8 +151,8 @@ def _drop_identity(session: SqlSession, table: Table, column: Column) -> None:
 def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
     """Read and apply one column of ALTER TABLE MODIFY. Raises ORA-01439 to ORA-01441, ORA-22859 and ORA-30082 for changes of type
     that the column's values do not allow, as `declare`, `column_options` and `add_constraint`, ORA-00904, ORA-01442, ORA-01451,
-    ORA-02296, ORA-30673, ORA-54039, ORA-03001 for GENERATED and for another length of CHAR. The caller sets the definition back.
-    Syntax errors are those of `Parser`."""
+    ORA-02296, ORA-30673, ORA-54039, ORA-03001 for GENERATED and for another length of CHAR. Syntax errors are those of `Parser`.
+    After an error the caller sets the definition back."""
     position = table.position(parser.name(904, "invalid identifier"))
     column = table.columns[position]
     if parser.word("DROP", "IDENTITY"):

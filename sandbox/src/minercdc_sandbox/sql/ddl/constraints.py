@@ -166,8 +166,8 @@ def _check_parents(session: SqlSession, table: Table, constraint: Constraint) ->
 
 
 def check_rows(session: SqlSession, table: Table, name: str) -> None:
-    """Check the table's rows against all its enabled checks. Raises ORA-02293 with this constraint's name for a row that fails,
-    and other errors of the conditions as `CheckPlan.enforce`."""
+    """Check the table's rows against all its enabled checks. Raises ORA-02293 with the constraint's `name` for a row that fails
+    one or for which a condition raises an error, and as `plan_checks`."""
     plan = plan_checks(session.environment, table)
     if plan is None:
         return
@@ -260,7 +260,7 @@ def drop_constraint(session: SqlSession, parser: Parser, table: Table) -> None:
 
 
 def release_key(session: SqlSession, table: Table, constraint: Constraint, *, cascade: bool) -> None:
-    """Drop the enabled foreign keys that refer to a key, if the constraint is one. Raises ORA-02273 when there are any and not
+    """If the constraint is a key, drop the enabled foreign keys that refer to it. Raises ORA-02273 when there are any and not
     `cascade`."""
     for child, reference in session.catalog.children_of(table):
         assert reference.reference is not None
@@ -271,8 +271,8 @@ def release_key(session: SqlSession, table: Table, constraint: Constraint, *, ca
 
 
 def loosen(session: SqlSession, table: Table, constraint: Constraint, *, keep_index: bool = False) -> None:
-    """Undo what a dropped or disabled NOT NULL or key did: its columns may be NULL again, and an index made for it is dropped
-    unless `keep_index`."""
+    """Undo what a dropped or disabled NOT NULL or key did: its columns, of a primary key those without a NOT NULL of their own,
+    may be NULL again, and an index made for it is dropped unless `keep_index`."""
     if constraint.kind == ConstraintKind.CHECK:
         table.columns[table.position(constraint.columns[0])].nullable = True
     if constraint.kind == ConstraintKind.PRIMARY:

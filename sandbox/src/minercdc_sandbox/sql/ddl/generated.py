@@ -39,7 +39,7 @@ def add_identity(session: SqlSession, table: Table, name: str, options: Sequence
 
 
 def number_rows(session: SqlSession, table: Table, name: str) -> None:
-    """Give each current row of the table a number of its identity column `name`, by row number, without redo. Raises as
+    """Draw a number for the identity column `name` of each current row, in the order of `live_rows`, without redo. Raises as
     `DrawnSequences.draw`."""
     column = table.columns[table.position(name)]
     sequence = session.catalog.containers[table.container].sequences[table.owner, f"ISEQ$$_{table.object_id}"]

@@ -15,8 +15,8 @@ _RESOURCE = frozenset({"SEQUENCE", "PROCEDURE"})
 
 
 def new_name(session: SqlSession, owner: str | None, name: str, kind: str, *, replaced: object = None) -> str:
-    """The owner of a new object that may be made: the current schema without `owner`. Raises ORA-00955 for a name that is taken,
-    ORA-01031, ORA-01918.
+    """Check that the user may make a new object of this name; returns its owner, the current schema without `owner`. Raises
+    ORA-00955 for a name that is taken, ORA-01031, ORA-01918.
 
     :param kind: of the privilege: SEQUENCE, SYNONYM, VIEW or PROCEDURE.
     :param replaced: the object that CREATE OR REPLACE may replace; None for none.
@@ -37,8 +37,8 @@ def new_name(session: SqlSession, owner: str | None, name: str, kind: str, *, re
 
 
 def program_owner(session: SqlSession, owner: str | None, kind: str = "PROCEDURE") -> str:
-    """The owner of a new package body or, with `kind` TRIGGER, trigger, whose names are apart from those of other objects; the
-    current schema without `owner`. Raises ORA-01031, ORA-01918."""
+    """Check that the user may make a package body or, with `kind` TRIGGER, a trigger, whose names are apart from those of other
+    objects; returns its owner, the current schema without `owner`. Raises ORA-01031, ORA-01918."""
     place = owner or session.schema
     if session.catalog.user(session.container, place) is None:
         raise OraError(1918, f"user '{place}' does not exist")

@@ -143,7 +143,7 @@ def alter_trigger(session: SqlSession, parser: Parser) -> None:
 
 
 def enable_triggers(session: SqlSession, table: Table, *, enabled: bool) -> None:
-    """ALTER TABLE .. ENABLE | DISABLE ALL TRIGGERS: set that of all triggers of the table; logs nothing."""
+    """ALTER TABLE .. ENABLE | DISABLE ALL TRIGGERS: enable or disable all triggers of the table; logs nothing."""
     for trigger in session.catalog.triggers_of(table):
         trigger.enabled, trigger.last_ddl = enabled, session.storage.clock.now()
 

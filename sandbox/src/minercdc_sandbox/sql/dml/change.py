@@ -61,7 +61,7 @@ def plan_scan(
 
     :param privilege: UPDATE, DELETE, or SELECT for FOR UPDATE, which does not go through joins.
     """
-    joined = join_view(env, ref) if privilege != "SELECT" and ref.partition is None else None
+    joined = join_view(env, ref, privilege) if privilege != "SELECT" and ref.partition is None else None
     if joined is not None:
         assigned_names = [(name, at) for name, _, at in assignments]
         scan = plan_join(env, joined, ref, assigned_names, bind_types, privilege)
@@ -120,7 +120,7 @@ def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow, failed: Fail
     """Run the scan: the rows to change, with their new values, which without UPDATE triggers are checked. Nothing is claimed.
     Raises as `begin_run`, `execute`, `Assigned.given` and `Assigned.check`.
 
-    :param failed: called for a row whose new values raise an error, which is then left out; None: the error is raised.
+    :param failed: called for a row whose new values raise an error; the row is then left out. None: the error is raised.
     """
     run = begin_run(session, binds)
     width = 4 + len(plan.table.columns)

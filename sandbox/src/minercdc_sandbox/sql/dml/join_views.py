@@ -85,13 +85,13 @@ class _Joined:
     missing: set[int] = field(default_factory=set)
 
 
-def join_view(env: Environment, ref: ast.TableRef) -> JoinView | None:
+def join_view(env: Environment, ref: ast.TableRef, privilege: str) -> JoinView | None:
     """The join that a view or subquery selects from; None for a table, a read-only view, a query of one table, and one with
-    grouping, DISTINCT, WITH, FETCH FIRST, CONNECT BY, aggregates or ROWNUM. Raises as `find_relation`."""
+    grouping, DISTINCT, WITH, FETCH FIRST, CONNECT BY, aggregates or ROWNUM. Raises as `find_relation` without the privilege."""
     view: StoredView | None = None
     query = ref.inline
     if query is None:
-        found = find_relation(env, ref.owner, ref.name, ref.at)
+        found = find_relation(env, ref.owner, ref.name, ref.at, privilege)
         if not isinstance(found, StoredView) or found.read_only:
             return None
         view, query, env = found, Parser(found.text).query(), replace(env, schema=found.owner, user=found.owner)
@@ -113,8 +113,8 @@ def plan_join(
     bind_types: Sequence[BindType],
     privilege: str,
 ) -> JoinScan:
-    """Find the table that is changed, check the privilege, and translate the join. Raises ORA-00904, ORA-01733, ORA-01752,
-    ORA-01776, ORA-01779, ORA-03001, and as `change_target` and `from_clause`.
+    """Find the table that is changed, check the privilege on it (of a view's owner: SELECT), and translate the join. Raises
+    ORA-00904, ORA-01733, ORA-01752, ORA-01776, ORA-01779, ORA-03001, and as `change_target` and `from_clause`.
 
     :param assigned: the columns that UPDATE assigns, with their offsets in the text; none for DELETE, which takes the first
         key-preserved table.

@@ -161,7 +161,7 @@ class RowPlanner:
             raise OraError(32795, "cannot insert into a generated always identity column", at)
 
     def plan(self, makers: dict[int, Callable[[BindRow], Cell]]) -> RowPlan:
-        """The plan with these makers by position, and defaults for the other columns; once. Raises as `default` and `plan_checks`."""
+        """The plan with these makers by position, else defaults; call it last. Raises as `default` and `plan_checks`."""
         table = self.target.table
         every = [makers[at] if at in makers else self.default(column) for at, column in enumerate(table.columns)]
         required = [(at, column_path(table, c)) for at, c in enumerate(table.columns) if not c.nullable]

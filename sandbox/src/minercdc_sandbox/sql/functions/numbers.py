@@ -1,4 +1,4 @@
-"""Translations of functions on numbers. Arguments are converted to NUMBER as `Conditions.to` does."""
+"""Translations of functions on numbers; ROUND and TRUNC also of dates."""
 
 from __future__ import annotations
 

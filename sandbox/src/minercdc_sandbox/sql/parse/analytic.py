@@ -22,7 +22,7 @@ class AnalyticGrammar(TypeGrammar):
     expr: Callable[[], ast.Expr]
 
     def order_items(self) -> list[ast.OrderItem]:
-        """Read the list after ORDER BY. NULLs come first where DESC has no NULLS LAST. Raises as `expr`."""
+        """Read the list after ORDER BY. NULLs come first with NULLS FIRST, and with DESC without NULLS LAST. Raises as `expr`."""
         return self.listed(self._order_item)
 
     def _order_item(self) -> ast.OrderItem:

@@ -29,7 +29,7 @@ class SequenceOptions:
     :ivar start: also None of START WITH LIMIT VALUE.
     :ivar no_maximum: NOMAXVALUE is given; `no_minimum` alike.
     :ivar cache: number of values; 0 is NOCACHE.
-    :ivar restart: RESTART is given: the next value is the start.
+    :ivar restart: RESTART is given: the next value is `start`, without one the minimum, or of a falling sequence the maximum.
     """
 
     start: int | None = None

@@ -122,7 +122,7 @@ class Words:
         return found
 
     def listed(self, read: Callable[[], T]) -> list[T]:
-        """One or more elements with commas between them, each read by `read`, whose errors pass."""
+        """Read one or more elements with commas between them, each by `read`; the list of its results. Raises as `read`."""
         found = [read()]
         while self.op(","):
             found.append(read())

@@ -29,8 +29,8 @@ class Attributes:
 
     def compiled(self, node: ast.Call) -> tuple[Scalar, Value]:
         """Type and value of an element, method or attribute; `node`: as `BlockParser.named` reads it. Raises PLS-00201,
-        PLS-00208, PLS-00302, PLS-00382 within ORA-06550. The value raises as `Frame.element` and `Frame.elements`, ORA-01001 for
-        a cursor that is not open, ORA-06533 for an index beyond SQL%BULK_ROWCOUNT and SQL%BULK_EXCEPTIONS."""
+        PLS-00208, PLS-00302, PLS-00382 within ORA-06550. The value raises as `Frame.element` and `Frame.elements`, ORA-01001
+        for a cursor not open, ORA-06533 for an index beyond SQL%BULK_ROWCOUNT or SQL%BULK_EXCEPTIONS, ORA-06502 for a NULL one."""
         owner = node.args[0]
         assert isinstance(owner, ast.Name)
         if owner.parts == ("SQL",):
@@ -41,7 +41,8 @@ class Attributes:
         return self._of_cursor(node, self._names.cursor_slot(owner.parts[0], owner.at))
 
     def _of_sql(self, node: ast.Call) -> tuple[Scalar, Value]:
-        """SQL%..: of the last statement, NULL before the first; ISOPEN is always false. Raises PLS-00208 for an unknown attribute."""
+        """SQL%..: of the last statement, NULL before the first; BULK_ROWCOUNT and BULK_EXCEPTIONS of the last FORALL; ISOPEN is
+        always false. Raises PLS-00208 for an unknown attribute."""
         if node.name == "%BULK_ROWCOUNT":
             return self._at(node.args[1], lambda frame: frame.bulk)
         if node.name.startswith("%BULK_EXCEPTIONS."):
@@ -96,8 +97,8 @@ class Attributes:
         return lambda frame: int(number.rounded(number.decode(key(frame)), 0))
 
     def index_of(self, collection: Collection, expr: ast.Expr) -> Index:
-        """Compile the key of an element. The result computes an int, or a str of a collection indexed by VARCHAR2; it raises
-        ORA-06502 for NULL and for a value that cannot be converted."""
+        """Compile the key of an element. The result computes an int, rounded if need be, or, for an index by VARCHAR2, a str; it
+        raises ORA-06502 for NULL and for a value that cannot be converted."""
         return self._key(TEXT, expr) if collection.text else self._whole(expr)
 
     def _key(self, kind: Scalar, expr: ast.Expr) -> Index:

@@ -23,8 +23,8 @@ _METHODS = frozenset(("DELETE", "EXTEND", "TRIM"))
 
 @dataclass(slots=True)
 class _Given:
-    """One argument of a packaged procedure: a function that computes it, and the place, None for an expression, and variable,
-    None for no whole one, that an OUT parameter is assigned to."""
+    """One argument of a packaged procedure: `value` computes it; `slot` is the place that an OUT parameter is assigned to, None
+    for an expression; `variable` is the whole collection or cursor variable that it is, else None."""
 
     value: Callable[[Frame], Argument]
     slot: int | None
@@ -41,7 +41,8 @@ class Calls:
     def call(self, *, ends: bool = True) -> Step:
         """Read and compile `procedure[(arguments)];`, `package.procedure..`, `collection.method..`. Raises PLS-00103, PLS-00201
         for an unknown procedure and a package that the user may not execute, PLS-00221 for a function, PLS-00306 and PLS-00312
-        for arguments, and as `ExpressionCompiler.compiled`; the step raises what the procedure raises.
+        for arguments, and as `ExpressionCompiler.compiled`; the step raises what the procedure raises, and PLS-00363 for an
+        expression given for an OUT parameter of a package of the sandbox.
 
         :param ends: False for CALL, whose semicolon may be missing.
         """
@@ -179,8 +180,8 @@ class Calls:
 
     def _method(self, variable: Variable, kind: Collection, name: str) -> Step:
         """Read and compile the arguments of DELETE, EXTEND or TRIM, which is `name`, of a collection. Raises PLS-00306 for EXTEND
-        and TRIM of an associative array; the step raises ORA-06531 for a collection that is null, ORA-06533 for TRIM beyond its
-        elements, ORA-06532 for EXTEND beyond the limit of a VARRAY, ORA-04030 for too many elements."""
+        and TRIM of an associative array; the step raises ORA-06531 for a collection that is null, ORA-06502 for a NULL argument,
+        ORA-06533 for TRIM beyond its elements, ORA-06532 for EXTEND beyond a VARRAY's limit, ORA-04030 for too many elements."""
         given = self._parser.optional_arguments()
         self._parser.need(";")
         slot = variable.slot

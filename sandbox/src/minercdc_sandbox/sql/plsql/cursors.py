@@ -29,7 +29,7 @@ class CursorStatements:
         PLS-00382 for a target that is no cursor variable, and as `StaticSql.statement`.
 
         The step raises ORA-06511 for an explicit cursor that is open (a variable is opened again, and its query before is not
-        closed), ORA-03001 for a text that is no query, and what the query raises.
+        closed), ORA-03001 for a text that is no query, after it has run, and what the query raises.
         """
         self._parser.need("OPEN")
         token = self._parser.token
@@ -79,8 +79,8 @@ class CursorStatements:
         return self._expressions.expression()
 
     def arguments(self, cursor: DeclaredCursor, at: int) -> list[tuple[Variable, Compiled]]:
-        """Read `[(arguments)]`; each parameter with its value or default, in the order of declaration. Raises PLS-00306 at the
-        offset `at` for too few or too many."""
+        """Read `[(arguments)]`, by position; each parameter with its value or default, in the order of declaration. Raises
+        PLS-00306 at the offset `at` for too few or too many, and as `ExpressionCompiler.compiled`."""
         given = [self._expressions.compiled(expr) for expr in self._parser.optional_arguments()]
         found = []
         for n, (parameter, default) in enumerate(cursor.parameters):
@@ -151,8 +151,8 @@ def _check_width(targets: Sequence[Target], columns: int) -> None:
 
 
 def opening_of(cursor: DeclaredCursor, arguments: Sequence[tuple[Variable, Compiled]]) -> Step:
-    """The step that opens an explicit cursor, after its parameters have been assigned the `arguments`; it raises ORA-06511 for
-    one that is open, and what the query raises."""
+    """The step that assigns the `arguments` to an explicit cursor's parameters and opens it. The step raises ORA-06511 for one
+    that is open, as `Frame.store` for the arguments, and what the query raises."""
 
     def step(frame: Frame) -> None:
         if isinstance(frame.cells[cursor.slot], OpenCursor):

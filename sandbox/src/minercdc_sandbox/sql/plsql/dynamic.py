@@ -41,9 +41,9 @@ class DynamicSql:
         """Read and compile `EXECUTE IMMEDIATE text [[BULK COLLECT] INTO ..] [USING [IN|OUT|IN OUT] ..] [RETURNING [BULK COLLECT]
         INTO ..];`. Raises PLS- errors within ORA-06550.
 
-        The step sets SQL%ROWCOUNT; a query without INTO is not fetched. It raises ORA-06502 for INTO without a query, ORA-01006
-        or ORA-01007 for another number of columns, ORA-06504 for a cursor to a target that is none, as `store_rows` and
-        `store_returned`, and what the statement raises.
+        The step sets SQL%ROWCOUNT; a query without INTO is not fetched. It raises ORA-06502 for INTO of another statement, which
+        has then run, ORA-01006 or ORA-01007 for another number of columns, ORA-06504 for a cursor to a target that is none, as
+        `store_rows` and `store_returned`, and what the statement raises.
         """
         self._parser.need("EXECUTE")
         self._parser.need("IMMEDIATE")

@@ -41,7 +41,7 @@ class StaticSql:
         compiled. Raises ORA-06550 with the error of planning, PLS-00103 for a statement without `end`, PLS-00231, PLS-00382 and
         PLS-00404 for names that SQL cannot use, and as `TargetCompiler.targets`.
 
-        :param into: an INTO of a query belongs to the block.
+        :param into: the statement may have INTO, which is read into its `targets`; False for the query of a cursor.
         :param marked: a query FOR UPDATE of one table gets its ROWID as last column.
         """
         cut = _Cut(self._parser, self._slots)

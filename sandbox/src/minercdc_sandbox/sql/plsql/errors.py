@@ -76,7 +76,7 @@ class NamedException:
     """A predefined exception or one of `name EXCEPTION`: what a handler names and RAISE raises. Two without a number are
     different even if they have the same name.
 
-    :ivar code: its ORA- number, above 0; None without PRAGMA EXCEPTION_INIT.
+    :ivar code: its ORA- number, above 0; None for an exception without a number.
     """
 
     name: str

@@ -58,9 +58,9 @@ class Frame:
         return Conversion(env.nls, date.fromtimestamp(self.session.storage.clock.now()), env.lobs)
 
     def store(self, slot: int, cell: Any, source: SqlType) -> None:
-        """Assign a cell of the type `source` to a scalar or client's bind. Raises ORA-06502 when it does not fit or a conversion
-        fails, ORA-01426 for a PLS_INTEGER out of range, ORA-00932 for a bind of another kind. Assigning text or bytes to a CLOB
-        or BLOB writes a temporary LOB."""
+        """Assign a cell of the type `source` to a scalar or client's bind; text or bytes for a CLOB or BLOB variable become a new
+        temporary LOB. Raises ORA-06502 when the cell does not fit or is no number or hexadecimal digits, ORA-01426 for a
+        PLS_INTEGER out of range, ORA-00932 when there is no conversion, else as the conversion."""
         scalar = self.slots.scalars[slot]
         if scalar is None:
             self._store_bind(slot, cell, source)
@@ -68,8 +68,7 @@ class Frame:
             self.cells[slot] = self.fitted(scalar, cell, source)
 
     def fitted(self, scalar: Scalar, cell: Any, source: SqlType) -> Cell:
-        """The cell as a variable of type `scalar` holds it; `source`: its type. Text or bytes for a CLOB or BLOB become a new
-        temporary LOB. Raises ORA-06502 and ORA-01426 as `store`."""
+        """The cell, of the type `source`, as a variable of type `scalar` holds it. Makes temporary LOBs and raises as `store`."""
         column = scalar.column
         if column.type in _LOBS:
             return self._lob(column.type, cell, source)
@@ -102,8 +101,7 @@ class Frame:
         return access.write(self.session, locator, 1, data) if data else locator
 
     def _store_bind(self, slot: int, cell: Any, source: SqlType) -> None:
-        """Assign a cell to a client's bind, which takes what its type can hold, and mark it as assigned. Raises ORA-06502 and
-        ORA-00932 as `store`."""
+        """Assign a cell to a client's bind, which takes what its type can hold, and mark it as assigned. Raises as `store`."""
         bind = self.slots.types[slot]
         fit = convert(source, bind_type(bind).family, self.conversion())
         try:

@@ -44,7 +44,8 @@ class Target:
     """A target of assignments.
 
     :ivar scalars: types of the cells that it takes.
-    :ivar store: assigns cells, given with their types, one for each of `scalars`; raises as `Frame.store`.
+    :ivar store: assigns cells, given with their types, one for each of `scalars`; raises as `Frame.store`, for an element of a
+        collection also ORA-06502 for a NULL index, ORA-06531, and, unless it is INDEX BY, ORA-06532 and ORA-06533.
     :ivar variable: of a whole record, collection or cursor variable, else None.
     :ivar slot: of a target that is one place, else None.
     """
@@ -212,9 +213,9 @@ class Home(Protocol):
     """The stored program that a subprogram or public variable belongs to, as one session has it; `stored.Unit` is the only one."""
 
     def entered(self, frame: Frame | None) -> AbstractContextManager[Frame]:
-        """Around a call from the frame, None for a call from SQL: the program's own frame, initialized at the first call, with
-        its owner's rights. An error that leaves gets the program's ORA-06512 lines. Raises ORA-00036 for programs nested too
-        deep, once ORA-04068 when values of its variables were lost, and what the initialization raises."""
+        """A context for a call from `frame`, None for one from SQL: yields the program's own frame, initialized at the first
+        call, and gives its owner's rights. An error that leaves gets the program's ORA-06512 lines. Raises ORA-00036 for programs
+        nested too deep, once ORA-04068 when values of its variables were lost, and what the initialization raises."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,7 +260,7 @@ class Subprogram:
     ) -> Any:
         """Call it. Returns a function's result, None of a procedure. Raises ORA-04067 for a stored one without a body, ORA-06500
         for a local one without a body and for calls nested deeper than 100, ORA-06503 for a function that ends without RETURN, as
-        `Home.entered`, and what its statements raise.
+        `Home.entered`, as `Frame.store` for arguments and OUT parameters, and what its statements raise.
 
         :param incoming: the argument of each parameter, None for its default.
         :param outgoing: the place that each OUT parameter is assigned to after the call.

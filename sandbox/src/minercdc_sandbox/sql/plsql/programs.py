@@ -21,8 +21,8 @@ _STATE_OF = tuple[object, ...]
 
 
 class Programs:
-    """The stored programs of one session, and the rights its statements have in them: implements `execution.StoredPrograms`. A
-    compiled form lasts until a text or table that it depends on changes; it is made at first use."""
+    """The stored programs of one session, and the rights its statements have in them: implements `execution.StoredPrograms`.
+    Compiled forms are made at first use, and again when a text or table that they depend on has changed."""
 
     def __init__(self, session: SqlSession) -> None:
         self._session = session

@@ -117,7 +117,7 @@ class Unit:
 
     @contextmanager
     def entered(self, frame: Frame | None) -> Iterator[Frame]:
-        """Enter the program for a call; see `program.Home.entered`. A call from its own frame only yields that."""
+        """Enter the program for a call; see `program.Home.entered`. A call from its own frame just yields that frame."""
         if frame is not None and frame is self._frame:
             yield frame
             return

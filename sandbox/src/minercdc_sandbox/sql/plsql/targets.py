@@ -18,8 +18,7 @@ from minercdc_sandbox.sql.types import SqlType, column_type
 
 
 class TargetCompiler:
-    """Compiles the targets of assignments, and assignments. Its methods raise PLS- errors within ORA-06550; the steps they return
-    raise as `Frame.store`."""
+    """Compiles the targets of assignments, and assignments. Its methods raise PLS- errors within ORA-06550."""
 
     def __init__(self, block: Compilation, expressions: ExpressionCompiler) -> None:
         self._parser, self._names, self._slots = block.parser, block.names, block.slots
@@ -144,8 +143,8 @@ class TargetCompiler:
         return store
 
     def assigning(self, target: Target) -> Step:
-        """Read a value; the step that assigns it to the target, whole records and collections as copies. Raises PLS-00382 for a
-        value of another kind, and as `ExpressionCompiler.compiled`; the step raises as `Frame.store`."""
+        """Read a value; the step that assigns it to the target: whole records and collections as copies, a cursor as the same
+        one. Raises PLS-00382 for a value of another kind, and as `ExpressionCompiler.compiled`; the step as `Target.store`."""
         at = self._parser.token.start
         constructed = self._constructor(target)
         if constructed is not None:
