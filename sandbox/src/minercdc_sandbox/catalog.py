@@ -33,9 +33,8 @@ class Grant:
 
 @dataclass(slots=True)
 class User:
-    """A user of one container, or a common user (`C##..`, SYS, SYSTEM), which is one object in all containers. `password` is in
-    clear text, `created` in host seconds since the epoch; `locked` and `expired`: a logon raises ORA-28000 or ORA-28001;
-    `proxies` are the names of users that may log on in its place."""
+    """A user of one container, or a common user (`C##..`, SYS, SYSTEM), which is one object in all containers. `password` is clear
+    text, `created` host seconds since the epoch; `locked`, `expired`: ORA-28000, ORA-28001; `proxies`: who may log on in its place."""
 
     name: str
     password: str
