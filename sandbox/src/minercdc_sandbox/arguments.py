@@ -34,6 +34,10 @@ class Arguments:
         """Whether the argument is given and not NULL. Raises as `value`."""
         return self.value(name) is not None
 
+    def is_given(self, name: str) -> bool:
+        """Whether the argument is in the call, also as NULL: then its default does not count."""
+        return name in self._values
+
     def value(self, name: str) -> Cell:
         """The cell of an argument; None for one that is NULL or not given. Raises PLS-00306 (as ORA-06550) for a collection."""
         found = self._values[name].value if name in self._values else None

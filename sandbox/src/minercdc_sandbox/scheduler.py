@@ -161,15 +161,17 @@ class Scheduler:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after the job that runs; waits for it ten seconds at most. Does nothing without a thread."""
+        """End the thread after the job that runs; waits for it ten seconds at most."""
         self._stopped = True
         self._storage.jobs_changed.set()
         if self._thread is not None:
             self._thread.join(10)
 
     def _run(self) -> None:
-        while not self._stopped:
+        while True:
             self._storage.jobs_changed.clear()
+            if self._stopped:  # looked at after that, or the event of `stop` could be lost
+                return
             with self._storage.lock:
                 job, wait = self._next()
                 if job is not None:

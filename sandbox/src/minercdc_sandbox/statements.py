@@ -130,8 +130,8 @@ class Block(Statement):
 
 @dataclass(slots=True)
 class Command(Statement):
-    """Any other statement: DDL, transaction control, ALTER SESSION, .. It takes no binds, and its errors, also of syntax, come
-    from `run` only."""
+    """Any other statement: DDL, transaction control, ALTER SESSION, .. It takes no binds, and its errors come from `run`, also
+    those of syntax but for `tokenize`'s."""
 
     sql: str
 
@@ -152,8 +152,8 @@ _CHANGES: dict[str, Callable[[Parser], ast.Change]] = {
 
 
 def parse(sql: str) -> Statement:
-    """The statement by its first word. Raises ORA-00900 for an empty text, and the syntax errors of queries and DML; blocks and
-    commands are parsed when they run."""
+    """The statement by its first word. Raises as `tokenize`, ORA-00900 for an empty text, and the syntax errors of queries and DML;
+    blocks and commands are parsed when they run."""
     parser = Parser(sql)
     word = parser.token.text
     if parser.token.kind == "E":
@@ -166,7 +166,8 @@ def parse(sql: str) -> Statement:
         change = _CHANGES[word](parser)
         parser.end()
         return Change(sql, change, len(parser.binds))
-    return Block(sql) if word in ("BEGIN", "DECLARE", "CALL", "<<") else Command(sql)
+    labelled = word == "<" and parser.peek().text == "<"
+    return Block(sql) if labelled or word in ("BEGIN", "DECLARE", "CALL") else Command(sql)
 
 
 def _any_types(binds: int) -> tuple[BindType, ...]:

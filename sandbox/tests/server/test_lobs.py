@@ -218,6 +218,7 @@ def test_reading_through_a_locator(lab: Lab) -> None:
         ("select c into l from doc for update; dbms_lob.write(l, 2, 1, 'x');", 21560),
         ("select c into l from doc for update; dbms_lob.trim(l, 100);", 22926),
         ("select c into l from doc; dbms_lob.read(l, n, 100, v);", 1403),
+        ("select c into l from doc for update; dbms_lob.erase(l, n, null);", 21560),
         ("dbms_lob.writeappend(l, 1, 'x');", 6502),
         ("dbms_lob.createtemporary(l, true); dbms_lob.close(l);", 22289),
         ("dbms_lob.createtemporary(l, true); dbms_lob.open(l, dbms_lob.lob_readwrite); dbms_lob.open(l, 1);", 22293),

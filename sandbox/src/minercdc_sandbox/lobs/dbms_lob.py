@@ -41,9 +41,7 @@ def _locator(arguments: Arguments, name: str = "LOB_LOC") -> bytes:
 
 
 def _integer(arguments: Arguments, name: str, place: int, default: int | None = None) -> int:
-    found = arguments.integer(name)
-    if found is None:
-        found = default
+    found = arguments.integer(name) if arguments.is_given(name) else default
     if found is None or found < 1:
         raise _out_of_range(str(place))
     return found
@@ -161,7 +159,7 @@ def trim(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def erase(session: SqlSession, arguments: Arguments) -> Out:
-    """ERASE AMOUNT units from OFFSET on, 1 if not given; LOB_LOC gets the new locator, AMOUNT the number of units erased. Raises
+    """ERASE AMOUNT units from OFFSET on, 1 when left out; LOB_LOC gets the new locator, AMOUNT the number of units erased. Raises
     ORA-21560 for a number that is NULL or below 1, and as `_locator` and `access.erase`."""
     amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3, 1)
     locator, count = access.erase(session, _locator(arguments), offset, amount)
