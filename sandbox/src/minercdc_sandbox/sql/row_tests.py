@@ -141,7 +141,7 @@ class _Reader:
         return f"{cell} in {self._named(frozenset(values) - {None})}"
 
     def _constant(self, at: int) -> Cell:
-        """The next token's value, which must be of the own kind of the column at `at`, else _NoTest: SQLite orders texts below
+        """The next token's value, which must be NULL or of the own kind of the column at `at`, else _NoTest: SQLite orders texts below
         bytes, Python nothing."""
         kind, text = self._next()
         value: Any

@@ -143,7 +143,7 @@ def _insert_rows(
     x: Expressions, target: ChangeTarget, merge: ast.Merge, source: Scope, items: list[str], binds: int
 ) -> RowPlan | None:
     """Plan the insert; None without one. Its values are computed by the same query, as `items` that it appends, so the query's
-    row is what makers read. Raises as `check_count`, `RowPlanner.expression` and `Conditions.condition`."""
+    row is what makers read. Raises as `check_count`, `wanted_partition`, `RowPlanner` and `Conditions.condition`."""
     if merge.insert is None:
         return None
     columns, values, where = merge.insert

@@ -40,7 +40,7 @@ class ReturningPlan:
     def rows(
         self, session: SqlSession, binds: Sequence[Cell], affected: Sequence[tuple[Sequence[Cell], int]]
     ) -> list[tuple[Cell, ...]]:
-        """The values of each affected row, in order, of aggregates one row of all of them. Raises as `evaluate_row`.
+        """The values of each affected row, in order, of aggregates one row of all of them. Raises as `evaluate_row` and `fits`.
 
         :param affected: rows with their version ids.
         """

@@ -67,7 +67,7 @@ def sys_extract_utc(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 def tz_offset(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
     """TZ_OFFSET(zone), a VARCHAR2(7): the offset of the zone from UTC at the start of the run. Raises as `Conditions.to`; the SQL
-    raises for an unknown zone."""
+    raises as `zone_offset`."""
     now = x.parameter("SYS_EXTRACT_UTC", lambda run: moment_of(run, Family.TIMESTAMP, 0))
     return Typed(f"o_zone_offset({x.to(args[0], Family.VARCHAR, expr.at)},{now})", varchar(7))
 

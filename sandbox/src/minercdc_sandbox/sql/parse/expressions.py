@@ -1,6 +1,6 @@
 """Recursive descent over expressions and conditions.
 
-expr   := or; or := and {OR and}; and := not {AND not}; not := [NOT] not | predicate
+expr   := or; or := and {OR and}; and := not {AND not}; not := NOT not | predicate
 predicate := sum [= | IN | BETWEEN | LIKE | IS NULL ..]; sum := product {+ - || product}; product := unary {* / unary}
 """
 

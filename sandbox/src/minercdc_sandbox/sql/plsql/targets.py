@@ -30,7 +30,8 @@ class TargetCompiler:
 
     def target(self) -> Target:
         """Read one target. Raises PLS-00103 for what begins none, PLS-00201 for an unknown name, PLS-00302 for an unknown field,
-        PLS-00363 for a constant, ORA-04085 for `:old.column`, ORA-01008 for a bind that the client has not given."""
+        PLS-00363 for a constant, ORA-04085 for `:old.column`, ORA-01008 for a bind that the client has not given; and as
+        `BlockParser.row_field` and `BlockParser.named`."""
         token = self._parser.token
         if token.kind is TokenKind.BIND:
             field = self._parser.row_field(self._parser.take())
