@@ -165,8 +165,8 @@ class Relay:
         return self._sink
 
     def adapted(self, pipeline: Pipeline) -> Pipeline:
-        """The pipeline with the relay's encoder, heartbeat and bounds; `sink` was called before (`pipeline.Target`). A transaction
-        is never split: a window is published whole."""
+        """The pipeline with the relay's encoder, heartbeat and bounds; `sink` was called before (`pipeline.Target`). A
+        transaction is never split: a window is published whole."""
         config, complete = self._config, self._complete
         captured = table_filter(config)
         encoder = RelayEncoder(
