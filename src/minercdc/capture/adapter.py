@@ -151,4 +151,4 @@ class AdapterFactory(Protocol):
         """An adapter for the pipeline of `context`, which owns it and closes its capture. It has connected to nothing yet."""
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
-        """Tables (schema, name) that the adapter itself writes to, which are never captured; empty for none."""
+        """Tables (schema, name; `*` for any schema) that the adapter itself writes to, never captured; empty for none."""

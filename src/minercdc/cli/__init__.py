@@ -7,7 +7,7 @@
     minercdc status CONFIG     what a running connector is doing
     minercdc tail CONFIG       messages as they come
     minercdc verify CONFIG     compare the topics with Oracle
-    minercdc check CONFIG      what the database and Kafka lack, with what fixes it
+    minercdc check CONFIG      what database, Kafka, registry and disk lack, with what fixes it
     minercdc plan CONFIG       what a start would do
     minercdc bundle CONFIG     an archive for a bug report
     minercdc config            the properties, as Markdown

@@ -1,4 +1,4 @@
-"""Lines that a command prints once it has started: addresses to open and commands to type.
+"""Lines that a command prints or logs, once it has started or at its end: addresses to open and commands to type.
 
 An address that listens everywhere is named localhost, which is true on this machine and, where a container publishes the same port, on
 its host.

@@ -1,4 +1,4 @@
-"""The figures in Prometheus' text format, for GET /metrics."""
+"""The figures of a connector or lake in Prometheus' text format, for GET /metrics; and by OpenTelemetry's protocol."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from minercdc.metrics import Counters
 
 
 class CounterCollector(Collector):
-    """Reads the counters at each request of Prometheus; `connector` is the value of the label of that name."""
+    """Reads the counters at each `collect`; `connector` is the value of the label of that name."""
 
     def __init__(self, counters: Counters, connector: str, now: Callable[[], float] = time.time) -> None:
         self._counters = counters

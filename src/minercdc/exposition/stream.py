@@ -1,4 +1,4 @@
-"""What is delivered, how far snapshots are, and what Kafka's commits take."""
+"""What is delivered, how far snapshots are, and what the sink's commits take."""
 
 from __future__ import annotations
 

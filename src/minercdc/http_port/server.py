@@ -72,7 +72,7 @@ def serve(
     """Answer requests, in threads, while the context lasts; its value is the address `http://HOST:PORT`.
 
     :param port: 0 for a free one.
-    :param watch: has what /snapshots, /notifications and /health show.
+    :param watch: has what /snapshots, /notifications, /health, /ready and /live show.
     :param journal: where signals go; None when channel `http` is not enabled: a POST is refused then.
     :param token: what a request has to bear, where it needs a token.
     :param metrics: makes the answer of /metrics.

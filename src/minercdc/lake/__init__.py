@@ -1,4 +1,4 @@
-"""The Spark side: reads the connector's records as streams, and keeps Delta tables equal to Oracle's.
+"""The Spark side: the connector's records as streams, and the Delta tables that are kept from them.
 
 from minercdc.lake import read_changes, session, start, tables
 """

@@ -149,8 +149,8 @@ class Lake:
             stream.close()
 
     def _advance(self) -> None:
-        """Pass on the newest mark that is reached, if there is one; of a newest one that is not, topics that are gone count
-        no more. Raises as `Marks.newest`."""
+        """Pass on the mark that is waited for once it is reached, where there is none the newest one; of one that is not,
+        topics that are gone count no more. Raises as `Marks.newest`."""
         if self._candidate is None:
             self._candidate = self._marks.newest()
         if self._candidate is None:
@@ -198,7 +198,7 @@ class Lake:
         return self._merger.complete_scn
 
     def process_all_available(self) -> None:
-        """Return once all that is in the topics now is in the change log, and what is complete of it in the tables.
+        """Return once all that is in the topics now is in the change log, and what is complete of it in tables that do not fail.
 
         :raises LakeError: merging has ended by an error.
         :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
@@ -229,7 +229,8 @@ class Lake:
             self.stop()
 
     def stop(self) -> None:
-        """Stop the stream, the merges and the maintenance, once the tables that they are at are done. Safe to call twice."""
+        """Stop the stream; then wait for the merges of all tables that are due in the present round, and for the table that
+        the maintenance is at. Safe to call twice."""
         self.query.stop()
         self._spark.streams.removeListener(self._watch)
         self._stop.set()

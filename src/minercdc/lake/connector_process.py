@@ -45,8 +45,8 @@ class ConnectorProcess:
         self._looked = 0.0
 
     def ensure(self) -> None:
-        """Start the connector if none runs; looks at most once a second. One that was killed, or that another instance took
-        over from, is started again.
+        """Start the connector if none runs; looks at most once a second. One that was killed, that another instance took over
+        from, or that ended without an error though it `streams`, is started again.
 
         :raises LakeError: it ended by itself by another error, with the last lines of its log; or it cannot be started.
         """

@@ -2,7 +2,7 @@
 
 A decoded row has op, scn, commit_scn, seq, commit_time, row_id, partition and offset as the change log has them, and
 
-    k0, k1, ..   the key columns, from the record key
+    k0, k1, ..   the key columns, from the record key; from the row image where the key had other columns at that time
     c0, c1, ..   the columns of the lake table, in its order
     m0, m1, ..   whether the column's value is missing in redo, of records that may have placeholders
     old          with these: struct of k0, k1, ..: the key that the row had before a change of it; null for none
@@ -162,7 +162,6 @@ class RowDecoder:
         *,
         short: bool,
     ) -> str:
-        """SQL of a key column: from the record key; from the row image where the key had other columns at that time."""
         source = struct if found is not None and found[0].name in shape.key else image
         if found is None or source is None:
             return f"CAST(NULL AS {column.type})"

@@ -1,4 +1,4 @@
-"""Delta tables: all that the lake does with the files of a table."""
+"""What merges do with a lake table's Delta table, and what its log says."""
 
 from __future__ import annotations
 

@@ -77,7 +77,8 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
         return NAME
 
     def schema(self) -> str:
-        """The columns, as Spark SQL. Where the connector has read no table yet, it is started, and given up to two minutes.
+        """The columns, as Spark SQL; without `table` nothing is read or raised. With it, a connector that has read no table
+        yet is started, unless `run` is false, and given up to two minutes.
 
         :raises ConfigError: the records are in a format that is not read back, or a certificate of the registry cannot be read.
         :raises LakeError: there is no such table, the connector ended, or the records are in a form that is not read back.

@@ -80,7 +80,7 @@ class TableHistory:
     :ivar moved: (SCN, statement) of DDL that gave rows other ROWIDs; of earlier names, too.
     :ivar earlier: names of table and topic that its rows had earlier -> SCN of the rename.
     :ivar renamed_from, renamed_to: (SCN, the table whose rows this one took over, or that took over its rows).
-    :ivar dropped: SCNs of DROPs and of renames to another name.
+    :ivar dropped: SCNs of DROPs, of renames to another name, and of initial snapshots that did not find it.
     :ivar times: SCN of DDL, or of a snapshot -> its time, in microseconds since 1970.
     """
 
@@ -168,7 +168,7 @@ class TableHistories:
             )
 
     def of_topic(self, topic: str) -> TableHistory | None:
-        """The table whose changes the topic holds; None when the history, as read so far, has no such table."""
+        """The table whose changes the topic holds; None when the history, as read so far, has none, or does not say which."""
         return next((one for one in self._by_topic.get(topic, ()) if one.table not in self._shared), None)
 
     def find(self, name: str) -> TableHistory | None:
@@ -345,7 +345,8 @@ class LakeHistory(TableHistories):
         self._read_to = 0
 
     def refresh(self) -> None:
-        """Read the records that the history topic has gained since the last call, to its end, decided transactions only.
+        """Read the committed records that the history topic has gained since the last call, to its present end; waits until
+        open transactions before that are decided.
 
         :raises DeliveryError, SinkError: Kafka cannot be read.
         :raises SchemaHistoryError: a record since the last snapshot.mode=recovery, or the connector's offset, cannot be read.

@@ -1,8 +1,8 @@
 """Keeps the lake's files few, and removes what is older than its retention.
 
 1. The record says which SCNs can still be read.
-2. Each table that changed: OPTIMIZE joins small files, clustered by the key, and takes deleted rows out, VACUUM removes files
-   that no kept version has.
+2. Each table that changed: OPTIMIZE joins small files, clustered (minercdc.lake.cluster), and takes deleted rows out, VACUUM
+   removes files that no kept version has.
 3. The change log loses the records that no table needs, the record its entries about them.
 
 A kill between two steps leaves something too much, never too little. Another writer that commits at the same moment makes a step
@@ -98,9 +98,9 @@ class Maintenance:
         done: Callable[[Maintained], None] = lambda _: None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Maintained]:
-        """Maintain the tables that changed since this object did it last, the change log and the record; or tables of one name.
-        Returns what was done to tables, [] when there is no lake; a table that fails is in it with its `failure`. A failure
-        at the change log or the record is logged.
+        """Maintain the tables that changed since this object did it last, then, where they have something older than the
+        retention, the change log and the record; or tables of one name only. Returns what was done to tables; one that
+        fails is in it with its `failure`. A failure at the change log or the record is logged.
 
         :param name: of the only tables (`TableNames.given`); None for all.
         :param done: called after each table.

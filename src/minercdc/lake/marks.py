@@ -98,7 +98,8 @@ class Marks:
         self._unmarked = False  # something was read that no mark says yet
 
     def newest(self) -> Mark | None:
-        """The newest mark; None when no offset with an SCN is new since the last one. Raises DeliveryError or SinkError."""
+        """The newest mark; None before an offset with an SCN, and when its topic has no record since the last call. Waits
+        until open transactions there are decided. Raises DeliveryError or SinkError."""
         end = self._client.all_ends(self._own).get(
             (self._topic, 0), 0
         )  # there is no topic before the connector's first start

@@ -58,7 +58,7 @@ class TableMerge:
         :param delta: its lake table, in the session of the thread; made where there is none.
         :param arrivals: of its topic, all that may be pending.
         :param read: SCN as of which the table was read from Oracle last, 0 for none.
-        :param again: replace what is there by what the change log has, in one commit.
+        :param again: the first commit replaces what is there by what the change log has.
         :raises LakeError: its topic holds records that are no envelopes of ours; the lake table is not ours, or was made in
             another mode; or rows have neither a key nor a ROWID.
         """

@@ -30,8 +30,8 @@ def message_schema(config: ConnectorConfig, table: str) -> MessageSchema:
     """The types of the newest version of a table, by the connector's schema history.
 
     :param table: named as for `read_changes`.
-    :raises ConfigError: the sink is neither Kafka nor segments, or its topics cannot be found by their names.
-    :raises LakeError: the schema history has no such table, or several pluggable databases have it, or the records are not Debezium's envelopes in JSON.
+    :raises ConfigError: as `history_of`, or topics cannot be found by their names.
+    :raises LakeError: as `TableHistories.known`, or the records are not Debezium's envelopes in JSON.
     :raises SinkError, SchemaHistoryError: the segments, or the schema history, cannot be read.
     """
     if config.converters.uses_registry():

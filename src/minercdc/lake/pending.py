@@ -156,9 +156,10 @@ def pending_condition(
 def stages(
     table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, apart: Iterable[int] = ()
 ) -> list[Applied]:
-    """The goals that bring a table from `applied` to `goal`, one after another, so that within each step a row keeps its ROWID.
+    """The goals that bring a table from `applied` to `goal`, one after another; where records lack values, such that within each
+    step a row keeps its ROWID.
 
-    Missing values are taken from earlier changes of the same ROWID, and MOVE gives rows other ones. It waits for the transactions
+    The values are taken from earlier changes of that ROWID, and MOVE gives rows other ones. It waits for the transactions
     on its table, so all changes before it have lower commit SCNs.
 
     :param apart: SCNs at which another step begins.

@@ -40,8 +40,8 @@ log = logging.getLogger(__name__)
 
 
 class LakeTables(Mapping[str, "DataFrame"]):
-    """`SCHEMA.TABLE`, or `PDB.SCHEMA.TABLE` with several pluggable databases -> its rows as of `scn`, for every table of the source then:
-    its columns and `__cdc` of the last change.
+    """`SCHEMA.TABLE`, or `PDB.SCHEMA.TABLE` with several pluggable databases -> its rows as of `scn`, for every table of the
+    source then; in any `minercdc.lake.mode` the source's rows only, with its columns and `__cdc` of the last change.
 
     A table that lacks changes up to that SCN is not among them: taking it by its name raises LakeError with the cause; another
     name raises KeyError.

@@ -1,8 +1,8 @@
 """Makes one lake table again: from the change log where that has all of it, else from Oracle AS OF the present SCN.
 
-Either way the table is replaced in one Delta commit, which says how far it is then; before that commit nothing is changed. The
-lake may run meanwhile: where it merges the table at the same moment, Delta refuses one of the two commits, and that one is made
-again. A running lake finds out by the table's version, and by the entries that end its quarantine.
+Either way the table is replaced in one Delta commit, which says how far it is then; before it nothing is changed, and from the
+change log others may follow. The lake may run meanwhile: where it merges the table at the same moment, Delta refuses one of the
+two commits, which is made again. A running lake finds out by the table's version, and by the entries that end its quarantine.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Rebuilt:
 def rebuild_given(
     spark: SparkSession, config: ConnectorConfig, given: str, *, progress: Progress | None = None
 ) -> Iterator[Rebuilt]:
-    """`rebuild` each table that a user means by a name (`TableNames.given`), one after another. Raises as `rebuild`."""
+    """`rebuild` each table that a user means by a name (`TableNames.given`), each when it is iterated to. Raises as `rebuild`."""
     found = []
     if config.database.has_several_pdbs:
         history = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))

@@ -95,7 +95,7 @@ class Progress(Protocol):
         """So many more ranges are read."""
 
     def done(self, table: Loaded) -> None:
-        """A table is read, or this try of it failed."""
+        """A table is read or refused, or this try of it failed."""
 
 
 class _NoProgress:
@@ -129,8 +129,8 @@ def snapshot(
     tries: int = 1,
     progress: Progress | None = None,
 ) -> Snapshot:
-    """Read the captured tables, or one, into the lake as of an SCN. If all could be read as of that SCN, a lake that had no
-    complete SCN is complete at it. No lake of the same configuration may run meanwhile, but for a rebuild of one table.
+    """Read the captured tables, or those of one name, into the lake as of an SCN. If all captured ones were read as of it, a
+    lake without a complete SCN is complete at it. No lake of the configuration may run meanwhile, but for a rebuild.
 
     :param scn: None for the present one.
     :param table: see `TableNames.given`; None for all.

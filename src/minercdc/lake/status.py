@@ -76,7 +76,7 @@ class LakeStatus:
 
 
 def status(spark: SparkSession, config: ConnectorConfig, table: str | None = None) -> LakeStatus:
-    """How far the lake is, whether it runs or not. Nothing is changed; Spark counts the rows of every table.
+    """How far the lake is, whether it runs or not. Nothing is changed; Spark counts the rows of the change log and the tables.
 
     :param table: see `TableNames.given`; None for all.
     :raises LakeError: there is no lake, or no such table; or the records are in a form that is not read back.

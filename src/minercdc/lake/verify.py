@@ -45,7 +45,7 @@ _CREATED = (
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A row that differs, or a whole table.
+    """A row that differs, or a column or table that one side lacks.
 
     :param key: values of the key's columns, or the ROWID; empty for what concerns the table.
     :param details: one line each.

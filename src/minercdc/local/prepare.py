@@ -1,4 +1,5 @@
-"""Fetches every jar and sets Java up, so that nothing is fetched or written later: `python -m minercdc.local.prepare`.
+"""Fetches the jars of the broker and Spark, and sets Java up, so that neither fetches anything later:
+`python -m minercdc.local.prepare`.
 
 For images whose file system is read-only when they run.
 """

@@ -1,1 +1,1 @@
-"""Where notifications go beside their topic, and those about the stream itself: lag, long transactions, redo that runs out."""
+"""Where notifications go beside their topic, and those about the stream: lag, long transactions, redo that runs out, restarts."""

@@ -1,7 +1,7 @@
 """Classifies Oracle's and the driver's errors by number: the class says what is done about an error.
 
-The driver's exceptions become ours here and nowhere else; `oracle_errors` wraps every call that can raise them. Only the codes in
-a message text are read: the rest is in the client's language.
+The driver's exceptions become ours here and nowhere else, most of them by `oracle_errors`. Only the codes in a message text are
+read: the rest is in the client's language.
 """
 
 from __future__ import annotations

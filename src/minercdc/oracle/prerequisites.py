@@ -1,4 +1,4 @@
-"""Checks whether the database is prepared for capture; each finding has the SQL that fixes it.
+"""Checks whether the database is prepared for capture; each finding has what fixes it, mostly SQL.
 
 What reads the database raises SourceError or PrerequisiteError, as `codes.classify` makes them, when the query of a check fails.
 """
@@ -65,7 +65,7 @@ class CapturePrerequisites(Protocol):
         """What the session of `connection` is not granted: views and packages; `user` is the session's user, for the GRANT."""
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterable[Finding]:
-        """Settings of the database, and of the captured tables in it, that are missing."""
+        """What the database and the captured tables in it lack, as queries show it: settings, objects, grants on the tables."""
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterable[Finding]:
         """A finding for each of the tables whose changes, or some of them, cannot be read; by their shapes alone, without a

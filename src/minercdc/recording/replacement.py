@@ -1,5 +1,5 @@
 """Replaces the values of rows by others, so that a recording may be given away: of the same length and form, equal where
-those were equal, and different where those were.
+those were equal, and, intervals apart, different where those were.
 
     'Smith, J.'                          'Qwbea, T.'       letters and digits for such, the rest stays
     '-12.50'                             '-73.80'          a 0 stays

@@ -4,8 +4,8 @@
     client = RelayClient("http://relay:11115", consumer, checkpoints, sources=["com.example.Person"])
     client.run(threading.Event())
 
-The checkpoint is stored at the ends of windows only, after the consumer has returned from `window_end`: delivery is at least
-once. A consumer that stores checkpoint and effect together, and is its own `Checkpoints`, has each window exactly once.
+The checkpoint is stored at the ends of windows and bootstraps only, after the consumer has returned from `window_end`: delivery
+is at least once. A consumer that stores checkpoint and effect together, as its own `Checkpoints`, has each window exactly once.
 """
 
 from __future__ import annotations

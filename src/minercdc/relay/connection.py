@@ -55,7 +55,7 @@ class Received:
 
 
 class Connection:
-    """One HTTP connection to a relay, opened by the first request and used by one thread at a time. Every method raises
+    """One HTTP connection to a relay, opened by the first request and used by one thread at a time. Every request raises
     OSError when the relay does not answer or has too many clients, RelayError when it refuses (RelayDataError when its
     answer is not one of a relay), and FellOffError when its buffer does not hold the place that is wanted.
 

@@ -71,9 +71,9 @@ class RelayEncoder:
         self._compiled: dict[tuple[TableId, int], _Compiled] = {}
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """The events of a change, perhaps none; a TRUNCATE has a record with topic TRUNCATED and no value, everything else
-        none. A new shape of a table, or a number that is no long, makes a version of its schema; the latter, and a
-        TRUNCATE, log a warning.
+        """The events of a change, perhaps none; the SchemaChange of a TRUNCATE has a record with topic TRUNCATED and no value,
+        everything else none. A new shape of a table, or a number that is no long, makes a version of its schema; the latter,
+        and a TRUNCATE, log a warning.
 
         :raises RelayError: no id or name is free for the source of a new table.
         :raises SinkError: the schema registry cannot be written.

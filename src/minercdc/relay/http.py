@@ -150,8 +150,8 @@ class _Handler(StreamRequestHandler):
         return not closes
 
     def _headers(self) -> dict[str, str] | None:
-        """The headers by lower-case name; None when they are too many, too long, or one is not of the form `name: value`.
-        Raises OSError when the client is gone, or sends nothing for too long."""
+        """The headers by lower-case name; None when they are too many, too long, cut off as the client has closed, or one is
+        not of the form `name: value`. Raises OSError when the connection breaks, or nothing comes for too long."""
         found: dict[str, str] = {}
         while len(found) < _MOST_HEADERS:
             line = self.rfile.readline(_LONGEST_LINE)

@@ -105,8 +105,8 @@ class MappedFile:
 
 
 def open_mapped(path: Path, size: int) -> tuple[EventBuffer, MappedFile]:
-    """The buffer in a file, with the windows that are there, and the file. The buffer is empty when the file is new; and, with a
-    warning, when one of its windows is not valid.
+    """The buffer in a file, with the windows that are there, and the file. The buffer is empty when the file is new, or has no
+    valid state; and, with a warning, when one of its windows is not valid.
 
     :raises RelayError: the file cannot be made, read or mapped.
     """

@@ -3,7 +3,7 @@
     com.example.person.Person.1.avsc
     sources.json     {"101": {"name": "com.example.person.Person", "table": "HR.PERSON"}}
 
-A version counts up when the exported columns or their types change. Files are never changed or deleted: events that clients
+A version counts up when the exported columns or their types change. Its file is never changed or deleted: events that clients
 keep name their schema by its MD5.
 """
 

@@ -165,7 +165,7 @@ class Relay:
         return self._sink
 
     def adapted(self, pipeline: Pipeline) -> Pipeline:
-        """The pipeline with the encoder and heartbeat of the relay, whose `sink` was made before (`pipeline.Target`). A
+        """The pipeline with the relay's encoder, heartbeat and bounds; `sink` was called before (`pipeline.Target`). A
         transaction is never split: a window is published whole."""
         config, complete = self._config, self._complete
         captured = table_filter(config)

@@ -44,7 +44,7 @@ def _name(table: TableId) -> str:
 
 def grant_more_views(source: ExaminedSource) -> Iterator[Finding]:
     """A finding, not blocking, for each view of figures, and with several snapshot threads for each of extents, that the user
-    may not read. Raises SourceError when it cannot be examined."""
+    may not read."""
     wanted = grants.optional_views(mines=source.mines, reads_redo=source.reads_redo)
     wanted += grants.EXTENT_VIEWS if source.config.snapshot.snapshot_max_threads > 1 else ()
     for grant, why in grants.missing_views(source.connection, wanted):
@@ -52,8 +52,7 @@ def grant_more_views(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_dictionary(source: ExaminedSource) -> Iterator[Finding]:
-    """A blocking finding when EXECUTE on DBMS_LOGMNR_D is missing, where the dictionary is to be in redo. Raises SourceError
-    when it cannot be examined."""
+    """A blocking finding when EXECUTE on DBMS_LOGMNR_D is missing, where the dictionary is to be in redo."""
     if source.mines and source.config.log_mining.log_mining_strategy == "redo_log_catalog":
         for grant, why in grants.missing_package(source.connection, grants.DBMS_LOGMNR_D, _DICTIONARY_PROBE):
             yield _missing(source, "grant-dictionary", grant, why)
@@ -72,7 +71,7 @@ def grant_tables(source: ExaminedSource) -> Iterator[Finding]:
 
 def grant_flashback(source: ExaminedSource) -> Iterator[Finding]:
     """A finding, which suspends, for each captured table that may be read, but not as of an SCN; none with the adapter
-    `flashback`, which examines that itself. Raises as `present_scn`."""
+    `flashback`, which examines that itself."""
     if source.config.database.database_connection_adapter == "flashback" or "FLASHBACK ANY TABLE" in source.privileges:
         return  # flashback examines it at each start
     scn = present_scn(source.connection)
@@ -101,8 +100,7 @@ def grant_lock(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_dbms_flashback(source: ExaminedSource) -> Iterator[Finding]:
-    """A blocking finding when EXECUTE on DBMS_FLASHBACK is missing, where a snapshot reads SELECTs of the user's own. Raises
-    SourceError when it cannot be examined."""
+    """A blocking finding when EXECUTE on DBMS_FLASHBACK is missing, where a snapshot reads SELECTs of the user's own."""
     snapshot = source.config.snapshot
     if snapshot.snapshot_select_statement_overrides or snapshot.snapshot_query_mode == "custom":
         for grant, why in grants.missing_package(source.connection, grants.DBMS_FLASHBACK, _FLASHBACK_PROBE):
@@ -110,8 +108,7 @@ def grant_dbms_flashback(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_flush_table(source: ExaminedSource) -> Iterator[Finding]:
-    """One finding, advice, when a flush table is configured, is not there, and may not be created. Raises as
-    `ExaminedSource.rows`."""
+    """One finding, advice, when a flush table is configured, is not there, and may not be created."""
     table = source.config.log_mining.minercdc_log_mining_flush_table
     if not source.mines or not table:
         return

@@ -29,7 +29,7 @@ _DESTINATIONS = (
 
 
 def force_logging(source: ExaminedSource) -> Iterator[Finding]:
-    """One finding, advice, when the database does not force logging. Raises as `ExaminedSource.rows`."""
+    """One finding, advice, when the database does not force logging."""
     ((forced,),) = source.rows("SELECT FORCE_LOGGING FROM V$DATABASE", "reading V$DATABASE")
     if forced == "YES":
         return
@@ -39,8 +39,7 @@ def force_logging(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def nologging_tables(source: ExaminedSource) -> Iterator[Finding]:
-    """A finding, advice, for each captured table that is NOLOGGING, where redo is read and logging is not forced. Raises as
-    `ExaminedSource.rows`."""
+    """A finding, advice, for each captured table that is NOLOGGING, where redo is read and logging is not forced."""
     if not source.reads_redo or source.rows("SELECT 1 FROM V$DATABASE WHERE FORCE_LOGGING = 'YES'", "reading V$DATABASE"):
         return
     captured = {(table.id.schema, table.id.table) for table in source.tables}
@@ -56,7 +55,7 @@ def nologging_tables(source: ExaminedSource) -> Iterator[Finding]:
 
 def archive_destination(source: ExaminedSource) -> Iterator[Finding]:
     """Findings, advice: one when there is no valid local archive destination, or none of the configured ones; and one for
-    each that failed or is disabled. Raises as `ExaminedSource.rows`."""
+    each that failed or is disabled."""
     found = source.rows(_DESTINATIONS, "reading V$ARCHIVE_DEST_STATUS")
     usable = {str(name) for name, status, kind, _ in found if (status, kind) == ("VALID", "LOCAL")}
     wanted = source.config.log_mining.archive_destination_name
@@ -75,7 +74,7 @@ def archive_destination(source: ExaminedSource) -> Iterator[Finding]:
 
 def archive_retention(source: ExaminedSource) -> Iterator[Finding]:
     """One finding, advice, when archived logs were deleted, and the oldest of those that are left began less than a day ago,
-    or none is left. Raises as `activity.archive_reach`."""
+    or none is left."""
     reach = activity.archive_reach(source.connection)
     if not activity.deletes_archived(source.connection) or (reach or 0) >= _LEAST_ARCHIVE_SECONDS:
         return
@@ -91,8 +90,7 @@ def archive_retention(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def recovery_area(source: ExaminedSource) -> Iterator[Finding]:
-    """One finding, advice, when the recovery area is full to more than 85 %, not counting what can be reclaimed. Raises as
-    `ExaminedSource.rows`."""
+    """One finding, advice, when the recovery area is full to more than 85 %, not counting what can be reclaimed."""
     sql = "SELECT NAME, SPACE_LIMIT, SPACE_USED, SPACE_RECLAIMABLE FROM V$RECOVERY_FILE_DEST"
     for name, limit, used, reclaimable in source.rows(sql, "reading V$RECOVERY_FILE_DEST"):
         size, taken = number_of(limit), number_of(used) - number_of(reclaimable)
@@ -103,8 +101,7 @@ def recovery_area(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def archive_lag(source: ExaminedSource) -> Iterator[Finding]:
-    """One finding, advice, when ARCHIVE_LAG_TARGET is 0, and only archived logs are mined or several redo threads are open.
-    Raises as `ExaminedSource.rows`."""
+    """One finding, advice, when ARCHIVE_LAG_TARGET is 0, and only archived logs are mined or several redo threads are open."""
     only = source.config.log_mining.log_mining_archive_log_only_mode
     threads = source.rows("SELECT THREAD# FROM V$THREAD WHERE STATUS = 'OPEN'", "reading V$THREAD")
     if (only or len(threads) > 1) and not source.number("archive_lag_target"):
@@ -115,7 +112,7 @@ def archive_lag(source: ExaminedSource) -> Iterator[Finding]:
 
 def log_switches(source: ExaminedSource) -> Iterator[Finding]:
     """A finding, advice, for each redo thread with more than twelve log switches in an hour of the last day; it names the
-    hour with the most. Raises as `ExaminedSource.rows`."""
+    hour with the most."""
     seen: set[object] = set()
     for thread, hour, count in source.rows(_SWITCHES, "reading V$LOG_HISTORY"):
         if thread in seen or number_of(count) <= _MOST_SWITCHES:
@@ -130,7 +127,7 @@ def log_switches(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def log_groups(source: ExaminedSource) -> Iterator[Finding]:
-    """A finding, advice, for each redo thread with fewer than three groups of online logs. Raises as `ExaminedSource.rows`."""
+    """A finding, advice, for each redo thread with fewer than three groups of online logs."""
     sql = "SELECT THREAD#, COUNT(*), MAX(BYTES) FROM V$LOG GROUP BY THREAD# ORDER BY THREAD#"
     for thread, count, size in source.rows(sql, "reading V$LOG"):
         if number_of(count) < _LEAST_GROUPS:
@@ -140,7 +137,7 @@ def log_groups(source: ExaminedSource) -> Iterator[Finding]:
 
 def old_transactions(source: ExaminedSource) -> Iterator[Finding]:
     """One finding, advice, when archived logs were deleted, and the oldest open transaction began before the oldest one that
-    is left. Raises as `activity.oldest_transactions`."""
+    is left."""
     reach = activity.archive_reach(source.connection)
     if not activity.deletes_archived(source.connection):
         return
@@ -155,7 +152,7 @@ def old_transactions(source: ExaminedSource) -> Iterator[Finding]:
 
 def undo_retention(source: ExaminedSource) -> Iterator[Finding]:
     """One finding, advice, when undo is kept for less time than the largest captured table, by the optimizer's statistics,
-    takes to be read at 10,000 rows a second; none when either is not known. Raises as `activity.undo_retention`."""
+    takes to be read at 10,000 rows a second; none when either is not known."""
     kept = activity.undo_retention(source.connection)
     largest = max(
         read_row_statistics(source.connection, [table.id for table in source.tables]).items(),
@@ -171,8 +168,7 @@ def undo_retention(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def undo_errors(source: ExaminedSource) -> Iterator[Finding]:
-    """One finding, advice, when queries ended with ORA-01555, or transactions for want of undo, within a day. Raises as
-    `ExaminedSource.rows`."""
+    """One finding, advice, when queries ended with ORA-01555, or transactions for want of undo, within a day."""
     sql = "SELECT SUM(SSOLDERRCNT), SUM(NOSPACEERRCNT) FROM V$UNDOSTAT WHERE BEGIN_TIME > SYSDATE - 1"
     for old, full in source.rows(sql, "reading V$UNDOSTAT"):
         if number_of(old) or number_of(full):
@@ -182,8 +178,7 @@ def undo_errors(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def pga_limit(source: ExaminedSource) -> Iterator[Finding]:
-    """One finding, advice, when PGA_AGGREGATE_LIMIT is set and below twice `minercdc.log.mining.session.max.pga.bytes`. Raises as
-    `ExaminedSource.number`."""
+    """One finding, advice, when PGA_AGGREGATE_LIMIT is set and below twice `minercdc.log.mining.session.max.pga.bytes`."""
     limit, most = source.number("pga_aggregate_limit"), source.config.log_mining.minercdc_log_mining_session_max_pga_bytes
     if limit and most and limit < 2 * most:
         problem = f"PGA_AGGREGATE_LIMIT is {limit >> 20} MiB, and the LogMiner session may grow to {most >> 20} MiB before it is renewed"
@@ -194,7 +189,7 @@ def pga_limit(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def comparison(source: ExaminedSource) -> Iterator[Finding]:
-    """One finding, advice, when NLS_COMP or NLS_SORT of the session is other than BINARY. Raises as `ExaminedSource.rows`."""
+    """One finding, advice, when NLS_COMP or NLS_SORT of the session is other than BINARY."""
     sql = "SELECT PARAMETER, VALUE FROM NLS_SESSION_PARAMETERS WHERE PARAMETER IN ('NLS_COMP', 'NLS_SORT')"
     found = {str(name): str(value) for name, value in source.rows(sql, "reading the session's NLS settings")}
     if found != {"NLS_COMP": "BINARY", "NLS_SORT": "BINARY"}:
@@ -204,8 +199,7 @@ def comparison(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def known_character_set(source: ExaminedSource) -> Iterator[Finding]:
-    """One finding, advice, when the database's character set is not known here: the rule `character-set`. Raises as
-    `character_set`."""
+    """One finding, advice, when the database's character set is not known here: the rule `character-set`."""
     if (found := character_set(source.connection)) not in CHARACTER_SETS:
         problem = f"the character set {found} is not known here: text in rows from before an ALTER TABLE cannot be read"
         yield advice(
@@ -215,7 +209,7 @@ def known_character_set(source: ExaminedSource) -> Iterator[Finding]:
 
 def pdb_open(source: ExaminedSource) -> Iterator[Finding]:
     """One finding, advice, when the pluggable database of the session is not open read write, or is open restricted; none
-    outside a container database. Raises as `ExaminedSource.rows`."""
+    outside a container database."""
     if not container_id(source.connection):
         return
     sql = "SELECT NAME, OPEN_MODE, RESTRICTED FROM V$PDBS WHERE CON_ID = SYS_CONTEXT('USERENV', 'CON_ID')"
@@ -226,7 +220,7 @@ def pdb_open(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_instances(source: ExaminedSource) -> Iterator[Finding]:
-    """Finds nothing, but raises PrerequisiteError where GV$TRANSACTION is needed and not granted; and as `transactions_view`."""
+    """Finds nothing, but raises PrerequisiteError where GV$TRANSACTION is needed and not granted."""
     view = transactions_view(source.connection)
     if view.startswith("G"):
         source.rows(f"SELECT 1 FROM {view} WHERE 1 = 0", f"reading {view}")

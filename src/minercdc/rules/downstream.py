@@ -26,7 +26,7 @@ _SEE: Final = (
 
 def downstream_kind(source: ExaminedSource) -> Iterator[Finding]:
     """One finding, advice, when the downstream database (`source.secondary`) is of another platform or character set, or of
-    an earlier release, than the source. Raises as `one_row`."""
+    an earlier release, than the source."""
     here, there = source.connection, _downstream(source)
     problems = []
     platforms = [str(one_row(one, _PLATFORM, "reading the platform")[0]) for one in (here, there)]
@@ -45,8 +45,7 @@ def downstream_kind(source: ExaminedSource) -> Iterator[Finding]:
 
 def downstream_transport(source: ExaminedSource) -> Iterator[Finding]:
     """Findings, advice, for each redo thread of which archived logs, the newest one apart, have not reached the downstream
-    database (`source.secondary`): none at all, some between others, or the last ones. Raises SourceError and
-    PrerequisiteError."""
+    database (`source.secondary`): none at all, some between others, or the last ones."""
     received: dict[int, list[int]] = {}
     with oracle_errors("reading V$FOREIGN_ARCHIVED_LOG"), _downstream(source).cursor() as cursor:
         for thread, sequence in cursor.execute(_THERE, of_source(source.connection)):

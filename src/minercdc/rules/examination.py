@@ -32,9 +32,9 @@ _FIRST: Final = ("grant-logminer", "grant-views", "standby-role", "downstream-gr
 
 
 def examine(config: ConnectorConfig, broker: Sequence[Finding] | None = None) -> Iterator[Finding]:
-    """Every finding, as it is found: those of Kafka, registry and disk before those of the database, which may not answer. When
-    capture cannot start for want of privileges, or of the right database, none after those of a start. A rule that cannot be
-    examined is a finding with `examined` False. It connects to Oracle, Kafka and the registry.
+    """Every finding, as it is found: those of Kafka, registry and disk before those of the database, which may not answer;
+    those of keys and tables' topics last. When capture cannot start for want of privileges, or of the right database, none after
+    those of a start. A rule that cannot be examined is a finding with `examined` False. Connects to Oracle, Kafka and registry.
 
     :param broker: what `check_broker` found a moment ago; None: it is called.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.

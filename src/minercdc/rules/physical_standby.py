@@ -26,7 +26,7 @@ _AGE: Final = (
 
 
 def standby_apply(source: ExaminedSource) -> Iterator[Finding]:
-    """One finding, advice, when the standby (`source.secondary`) is not READ ONLY WITH APPLY. Raises as `one_row`."""
+    """One finding, advice, when the standby (`source.secondary`) is not READ ONLY WITH APPLY."""
     mode = str(one_row(_standby(source), "SELECT OPEN_MODE FROM V$DATABASE", "reading V$DATABASE of the standby")[0])
     if mode != "READ ONLY WITH APPLY":
         fix = "On the standby: ALTER DATABASE RECOVER MANAGED STANDBY DATABASE DISCONNECT FROM SESSION;"
@@ -37,7 +37,7 @@ def standby_apply(source: ExaminedSource) -> Iterator[Finding]:
 
 def standby_transport(source: ExaminedSource) -> Iterator[Finding]:
     """A finding, advice, for each redo thread of which archived logs, the newest one apart, have not reached the standby
-    (`source.secondary`). Raises as `newest_archived`."""
+    (`source.secondary`)."""
     received = dict(newest_archived(_standby(source)))
     for thread, sequence in newest_archived(source.connection):
         first = received.get(thread, 0) + 1
@@ -51,8 +51,7 @@ def standby_transport(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def standby_lag(source: ExaminedSource) -> Iterator[Finding]:
-    """One finding, advice, when the SCN that the standby (`source.secondary`) has applied is of more than an hour ago. Raises as
-    `one_row`."""
+    """One finding, advice, when the SCN that the standby (`source.secondary`) has applied is of more than an hour ago."""
     applied = number_of(one_row(_standby(source), "SELECT CURRENT_SCN FROM V$DATABASE", "reading the applied SCN")[0])
     try:
         seconds = number_of(one_row(source.connection, _AGE, "finding the age of the applied SCN", scn=applied)[0])

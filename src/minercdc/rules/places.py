@@ -1,4 +1,4 @@
-"""Examines rules of topics, registry and disk."""
+"""Examines rules of keys, topics, registry and disk."""
 
 from __future__ import annotations
 

@@ -1,2 +1,1 @@
-"""Holds table shapes and what DDL does to them, and decides by names which tables are captured. Pure: no socket, clock or
-file."""
+"""Holds table shapes and what DDL does to them, and decides by names which tables are captured."""

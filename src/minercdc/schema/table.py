@@ -1,4 +1,4 @@
-"""Names and shapes of tables, as they are at one point of the redo."""
+"""Names and shapes of tables, as they are at one point of the stream."""
 
 from __future__ import annotations
 

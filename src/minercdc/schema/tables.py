@@ -1,4 +1,4 @@
-"""Keeps the known tables, in the shape they have at the point of redo that has been read."""
+"""Keeps the known tables, in the shape they have at the point that the stream has come to."""
 
 from __future__ import annotations
 

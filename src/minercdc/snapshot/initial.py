@@ -1,4 +1,4 @@
-"""Takes the initial snapshot: every captured table as of one SCN, then the hand-over to the stream (see `start`).
+"""Takes the initial snapshot: captured tables as of one SCN, then the hand-over to the stream (see `start`).
 
     fix the SCN and the structures -> tables in order, large ones cut into ranges of ROWIDs -> ranges read side by side
 
@@ -97,9 +97,9 @@ class InitialSnapshot:
         self._now = now
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """Yields a SchemaChange per table and READ events, with notifications and Progress in between that has the state to
-        store; the last Progress has the position that streaming starts from. Stopped before it is complete, it ends without
-        that. Waits `snapshot.delay.ms` before a new snapshot, and `streaming.delay.ms` after its end.
+        """Yields a SchemaChange per table, if the snapshot is new, and READ events, with notifications and Progress in between
+        that has the state to store; the last Progress has the position that streaming starts from. Stopped before it is
+        complete, it ends without that. Waits `snapshot.delay.ms` before a new snapshot, `streaming.delay.ms` after its end.
 
         :param state: None for a new snapshot; the stored state of an interrupted one, to go on with.
         :raises SchemaHistoryError: `tables` lacks a table of the stored state.

@@ -144,7 +144,7 @@ def fix_given(
     :param mine_from: SCN of the past -> SCN at or below the start of every transaction that was open there (`Adapter.mine_from`).
     :raises SourceError: it lies in the future, or the time is too far back for the database to know its SCN. Oracle's
         other errors, and ConfigError, are as of `fix_now`.
-    :raises LogGapError: redo from there on, or from the start of the oldest transaction that was open there, is gone.
+    :raises LogGapError: an adapter that reads redo lacks some from there on, or from the start of a transaction open there.
     """
     if config.minercdc_start_timestamp is not None:
         time = datetime.fromisoformat(config.minercdc_start_timestamp)
@@ -162,7 +162,7 @@ def fix_handover(places: Sequence[Place], scn: int, mine_from: MineFrom, *, desc
 
     :param mine_from: SCN of the past -> SCN at or below the start of every transaction that was open there (`Adapter.mine_from`).
     :raises SourceError: it lies in the future. Oracle's other errors, and ConfigError, are as of `fix_now`.
-    :raises LogGapError: redo from there on, or from the start of the oldest transaction that was open there, is gone.
+    :raises LogGapError: an adapter that reads redo lacks some from there on, or from the start of a transaction open there.
     """
     return _fix_past(places, Scn(scn), "minercdc.handover.scn", mine_from, described)
 

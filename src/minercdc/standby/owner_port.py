@@ -33,9 +33,9 @@ class OwnerPort:
         self._state = Port.UNKNOWN
 
     def look(self, claim: Claim | None) -> Port:
-        """What the port of the claim's owner shows, or showed within the last 0.4 s (2 s while it has not answered yet); CLOSED
-        for good once it was; UNKNOWN without a claim or a port. Each step of a look, to connect and to read, blocks for 1 s at
-        most."""
+        """What the port of the claim's owner shows, or showed within the last 0.4 s (2 s while it has not answered yet); once
+        CLOSED, it stays so until the owner is another one; UNKNOWN without a claim or a port. Each step of a look, to connect
+        and to read, blocks for 1 s at most."""
         if claim is None or not claim.port:
             return Port.UNKNOWN
         now = self._monotonic()

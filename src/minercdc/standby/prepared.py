@@ -1,4 +1,4 @@
-"""What a standby has at hand when it takes over: imports, schema history, and a database that was checked a moment ago."""
+"""What a standby has at hand when it takes over: schema history, and what a check of the database found a moment ago."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a connector is doing, for people: a page, JSON, and a view in the terminal."""
+"""What a connector is doing, for people: a page, JSON, a sentence; and looks at the source's views."""

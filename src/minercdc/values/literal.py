@@ -29,7 +29,7 @@ _OPEN, _COMMA, _CLOSE = (re.compile(pattern) for pattern in (r"\s*\(\s*", r"\s*,
 class Literal(NamedTuple):
     """One literal: the function around it, `''` when there is none, and the text between the quotes, undoubled.
 
-    The text is None for `NULL`, for `EMPTY_CLOB()` and `EMPTY_BLOB()`, and for `Unsupported Type`, which counts as a function.
+    The text is None for `NULL`, for a call without arguments (`EMPTY_CLOB()`), and for `Unsupported Type`, a function here.
     """
 
     function: str

@@ -1,4 +1,4 @@
-"""A bounded cache for conversions whose inputs repeat: dates, seconds of a day, amounts."""
+"""A bounded cache for conversions whose inputs repeat: dates, minutes of a day, numbers that are spelled otherwise."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     list logs, prove coverage -> LogMiner session -> rows, prefetched -> whole statements -> committed transactions
 
 What a pass leaves open stays in memory for the next. When a session breaks, the next one goes on after the last whole
-row; only a restart of the process mines again from the oldest open transaction. `CommittedAssembly` reads it again in each pass.
+row; only a restart mines again, from the oldest open transaction that is not kept. `CommittedAssembly` does so in each pass.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 A file is only appended to, so its pieces are final but for the last one, which is written again with what came after it. A
 length that an offset counts is therefore in the topic for as long as the file is not removed, whatever was appended later.
-Two processes never write to the same file, nor so to the same key.
+Two processes never write pieces to the same key, but a later one may write tombstones to keys of an earlier one.
 """
 
 from __future__ import annotations

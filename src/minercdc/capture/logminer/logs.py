@@ -332,8 +332,9 @@ def _before(logs: Sequence[LogFile], thread: int, chain: Sequence[LogFile], begi
 def _chain(
     thread: RedoThread, logs: Sequence[LogFile], sequence: int | None, start_scn: int, archived_only: bool
 ) -> list[LogFile]:
-    """The logs from `sequence` on to the last one there is; [] when the thread is read to its end. Raises MissingLogError
-    when one is missing."""
+    """The logs from `sequence` on to the last one there is; [] when `sequence` is None, or beyond the last one of a closed
+    thread (with `archived_only`, of any thread). Raises MissingLogError when one is missing; without `archived_only`, also
+    when the last one of an open thread is not its current log."""
     by_sequence = {log.sequence: log for log in logs}
     newest = max(by_sequence, default=0)
     if sequence is None or (sequence > newest and (archived_only or not thread.is_open)):

@@ -90,4 +90,5 @@ class Assembly(Protocol):
         them, and reads open transactions again, or from their files."""
 
     def close(self) -> None:
-        """Forget what is not complete, and delete its spill files; the next run mines it again. To be called once, at the end."""
+        """Forget what is not complete, and delete its spill files; the next run mines it again, but for rows that are kept
+        over restarts. To be called once, at the end."""

@@ -109,7 +109,7 @@ def _undo_update(rows: Undoable, undo: LogMinerRow) -> bool:
 
 
 def _columns_set(sql: str | None) -> set[str] | None:
-    """Names of the columns that an UPDATE assigns, {} for a DELETE; None when the text is missing or cannot be read."""
+    """Names of the columns that an UPDATE assigns, none for a DELETE; None when the text is missing or cannot be read."""
     try:
         return set(parse_redo((sql or "").rstrip("; ")).new)
     except RedoSyntaxError:

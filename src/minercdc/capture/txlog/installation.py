@@ -57,7 +57,7 @@ class Object:
 
 def refuse_unusable(tables: Sequence[TableSchema], owner: str, version: str) -> None:
     """Raises one ConfigError, with a line for each problem, when there are no tables, tables of another schema than `owner`,
-    without a key, more than 126, with names that are too long or taken, or with a column TXN that is not of type NUMBER.
+    without a key, more than 126, with names that are too long or taken, or with a column TXN that is no NUMBER without precision.
 
     :param owner: the user who installs, and his schema.
     :param version: of the database, such as `19.3.0.0.0`.
