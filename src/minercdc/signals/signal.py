@@ -66,7 +66,7 @@ class Signal:
 
     :param id: given by the sender; '' when there is none.
     :param data: its JSON text, or what that text holds.
-    :param channel: source, kafka, file, http or in-process.
+    :param channel: source, kafka, file, http or in-process; `start` for one of the connector itself; '' when not known any more.
     """
 
     id: str
