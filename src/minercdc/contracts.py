@@ -250,7 +250,7 @@ class RecordSink(Protocol):
         """The last committed offset; None for a connector that never committed one.
 
         :raises SchemaHistoryError: it is stored in a form that this version does not read.
-        :raises SinkError: the sink cannot be read.
+        :raises SinkError, RelayError: the sink, or the file of a relay, cannot be read.
         """
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
 """The error tree: the type of an error says what is to be done about it.
 
     MinerCdcError                     carries a code "MC-nnnn" and a hint; docs/errors.md has a paragraph per code
-    |- ConfigError            1xxx    exit 2; lists every problem of the configuration at once
-    |- PrerequisiteError      2xxx    exit 3; lists what the database lacks, each with the SQL that fixes it
+    |- ConfigError            1xxx    exit 2; lists all problems that were found
+    |- PrerequisiteError      2xxx    exit 3; lists what the database lacks, with the SQL that fixes it where SQL does
     |- SourceError            3xxx    stop
     |  |- UnknownSourceError          not classified: retry a few times with back-off, then stop
     |  |- TransientSourceError        reconnect and go on from the last offset, with back-off

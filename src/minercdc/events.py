@@ -185,7 +185,7 @@ class ReadRun:
 
 @dataclass(slots=True)
 class UndecodableRow:
-    """A row that is left out, with what a repair by hand needs: it cannot be decoded or encoded, or its table is suspended.
+    """A row or TRUNCATE that is left out, with what a repair by hand needs: it has no record, or its table is suspended.
 
     :param table: None when not even that is known.
     :param op: of the row: LogMiner's word (INSERT, UPDATE, DELETE, ...), also for a row that was decoded; READ for one of a snapshot.

@@ -75,7 +75,6 @@ def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilte
 
 
 def _connect(config: ConnectorConfig, database: str) -> oracledb.Connection:
-    """A connection to where the tables of one of `database_names` are. Raises as `connect`."""
     return connect(of_database(config.database, database), "pdb")
 
 

@@ -318,7 +318,6 @@ class EnvelopeEncoder:
 
 
 def _reselected(scn: Scn) -> Headers:
-    """The header with the SCN, as text, as of which large values were read."""
     return ((RESELECT_HEADER, str(scn).encode()),)
 
 

@@ -232,10 +232,8 @@ class BlockingSnapshots:
         return now_us - self._failing[1] < _PATIENCE_US
 
     def _reconnect(self) -> None:
-        """Close the connections, and see whether the database can be read on another.
-
-        :raises SourceError, PrerequisiteError: it cannot, so the SELECT is not the cause.
-        """
+        """Close the connections, and open another one; raises SourceError or PrerequisiteError where the SELECT is not the
+        cause."""
         self._source.close()
         self._source.written_scn()
 
@@ -258,7 +256,6 @@ def _running(state: SignalState) -> AdHocSnapshot | None:
 
 
 def _current(state: SignalState, snapshot: AdHocSnapshot) -> AdHocSnapshot:
-    """The snapshot with the same id in the state, which has it."""
     return next(found for found in state.snapshots if found.id == snapshot.id)
 
 

@@ -4,7 +4,7 @@
                                               +--> Signal --action_of--> one of the actions
     JSON {id, type, data} --signal_of_json----'
 
-Everything here is pure. Names of types and of the members of `data` are Debezium's.
+Everything here is pure. Names of types and of the members of `data` are Debezium's where it has the signal.
 """
 
 from __future__ import annotations
