@@ -144,7 +144,8 @@ class RecordEncoder(Protocol):
             table has its topic, or a format or registry does not take its schema. It is a DecodeError.
         :raises SinkError: no table can be published, or the schema registry fails or does not answer (DeliveryError).
         :raises ConfigError: an update of an outbox table, where that is fatal; a pattern takes too long; or the user's converter
-            or naming function gives nothing usable. RelayError: a relay has no id or name for a new table.
+            or naming function gives nothing usable.
+        :raises RelayError: a relay has no id or name for a new table.
         """
 
 

@@ -32,7 +32,7 @@ class Op(StrEnum):
 
 
 class SnapshotMark(StrEnum):
-    """Where a snapshot row stands in its snapshot; the words are Debezium's `source.snapshot`."""
+    """Where a snapshot row stands in its snapshot, or INCREMENTAL outside the initial one; Debezium's `source.snapshot`."""
 
     FIRST = "first"
     FIRST_IN_DATA_COLLECTION = "first_in_data_collection"
