@@ -35,9 +35,9 @@ _OF_ALL: Final = ("include-list", "exclude-list", "patterns")  # rules that hold
 
 
 def check_prerequisites(config: ConnectorConfig, *, first: bool = False) -> list[Finding]:
-    """What the database lacks for this configuration, and the other database that is mined; when none of that blocks capture,
-    what the signal table lacks, too. Of several pluggable databases it is what each of them lacks. [] when nothing is
-    missing. Opens sessions of its own, and closes them.
+    """What the database lacks for this configuration, and the other database that is mined, with advice, as on patterns that
+    match nothing; when none of that blocks capture, what the signal table lacks, too. Of several pluggable databases it is what
+    each of them lacks. Opens sessions of its own, and closes them.
 
     :param first: before a first start, when a column of `message.key.columns` that its table lacks is an error; later it may
         have been dropped, and is not looked for.

@@ -137,7 +137,8 @@ class Connector:
         has the filters.
 
         :raises PrerequisiteError: the database is not ready for these tables, or refuses a check.
-        :raises ConfigError: the record key of one of them has a column that it does not have, or a pattern took too long.
+        :raises ConfigError: the record key of one of them has a column that it does not have, one gets no topic name, or a
+            pattern took too long.
         :raises SharedTopicError: two of them have the same topic, and tables are not suspended.
         :raises SourceError: the database cannot be read.
         """

@@ -1,4 +1,4 @@
-"""Interfaces of what can be plugged into the engine. `wiring` chooses the implementations."""
+"""Interfaces of the parts of a connector, and what passes between them. `wiring` chooses the implementations."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class StopFlag(Protocol):
 
 @dataclass(slots=True)
 class Record:
-    """One Kafka record. `key` None is a record without a key, `value` None a tombstone; `partition` None lets the key decide
-    (murmur2, as Kafka's own default partitioner).
+    """One Kafka record. `key` None is a record without a key, `value` None a tombstone; `partition`, which only Kafka has, None
+    lets the key decide (murmur2, as Kafka's own default partitioner).
     """
 
     topic: str
@@ -36,13 +36,13 @@ class Record:
 class Capture(Protocol):
     """An adapter that reads committed changes.
 
-    The contract, for every adapter: changes of one transaction are contiguous, in order, with the same `seq` at every
-    replay, and followed by its `Progress`; transactions come in the order of their COMMIT in redo; `Progress` comes at
-    least every `poll.interval.ms`, also when idle; restarting from any yielded position misses and repeats nothing; a
-    `SchemaChange` precedes the first row of the new shape; only errors of `minercdc.errors` escape. A ChangeRun stands for
-    its changes, and for the Progress between its transactions. `txlog`, and `flashback` with the last versions only, cannot
-    keep all of it: a row comes under the last transaction that changed it, and what `txlog` delivered in part of a
-    transaction comes again."""
+    The contract, for every adapter: changes of one transaction are contiguous, in order, with the same `seq` at every replay, and
+    followed by its `Progress`; transactions come in the order of their COMMIT in redo; while there is nothing to read, `Progress`
+    comes about every `poll.interval.ms`; restarting from any yielded position misses and repeats nothing; a `SchemaChange`
+    precedes the first row of the new shape; only errors of `minercdc.errors` escape. A ChangeRun stands for its changes, and for
+    the Progress between its transactions. `txlog`, and `flashback` with the last versions only, cannot keep all of it: a row
+    comes under the last transaction that changed it, and what `txlog` delivered in part of a transaction comes again. While
+    `flashback` cannot read a table's versions, its changed rows come as READ, without transactions."""
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> Position:
         """The position of which `Position.to_json` made `saved`.
@@ -54,7 +54,7 @@ class Capture(Protocol):
         """Yield the events after `start`; ends only when `stop` is set."""
 
     def confirm(self, position: Position) -> None:
-        """Take note that everything up to `position` is durable in the sink. Called after each commit that has a position."""
+        """Take note that everything up to `position` was committed by the sink. Called after each commit that has a position."""
 
     def close(self) -> None:
         """Release connections; safe to call twice."""
@@ -81,10 +81,10 @@ class OpenTransaction:
 
 
 class OpenTransactions(Protocol):
-    """The transactions that a capture buffers until their end."""
+    """The transactions that the adapter `logminer` buffers until their end, those with changes of captured tables."""
 
     def open_transactions(self) -> Sequence[OpenTransaction]:
-        """The open transactions at the point that redo is read to, in no certain order; none before streaming begins."""
+        """Those that are open at the point that redo is read to, in no certain order; none before streaming begins."""
 
     def drop_transaction(self, xid: str) -> bool:
         """Give an open transaction up: its changes are lost, after a restart from a later position too.
@@ -94,10 +94,10 @@ class OpenTransactions(Protocol):
 
 
 class Snapshot(Protocol):
-    """Reads the tables, or only their structures, as of one SCN before streaming begins."""
+    """Reads the tables, only their structures, or nothing, as of one SCN before streaming begins."""
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """Yield a SchemaChange per table, then READ events; each Progress in between has the state to store.
+        """Yield a SchemaChange per table, then READ events, and notifications; each Progress in between has the state to store.
 
         The last Progress has the position that streaming starts from. When there is no Progress at all, the stored position
         holds.
@@ -139,11 +139,13 @@ class RecordEncoder(Protocol):
     def encode(self, event: Event) -> Sequence[Record]:
         """The records of an event, perhaps none.
 
-        :raises DecodeError: a record cannot hold a value.
+        :raises DecodeError: a record cannot hold a value, or redo does not hold the row's key.
         :raises RecordSchemaError: the table cannot be published: its `message.key.columns` names a column that it does not have, another
             table has its topic, or a format or registry does not take its schema. It is a DecodeError.
-        :raises SinkError: no table can be published.
-        :raises ConfigError: an update of an outbox table, where the configuration says that this is fatal.
+        :raises SinkError: no table can be published, or the schema registry fails or does not answer (DeliveryError).
+        :raises ConfigError: an update of an outbox table, where that is fatal; a pattern takes too long; or the user's converter
+            or naming function gives nothing usable.
+        :raises RelayError: a relay has no id or name for a new table.
         """
 
 
@@ -180,14 +182,15 @@ class RunEncoder(Protocol):
 
 
 class Heartbeat(Protocol):
-    """Makes records that show at regular times that the connector is running."""
+    """Makes records that belong to no event: Kafka's show that the connector runs, the relay's have the publisher commit."""
 
     @property
     def seconds(self) -> float:
         """The least seconds between two calls of `beat`; 0 for a call at each Progress that has a position."""
 
     def beat(self) -> Record | None:
-        """A record with the present time; None when transformations leave it out. Raises as `RecordEncoder.encode`."""
+        """The record to write now, None for none. Kafka's has the present time, and `heartbeat.action.query` is run before it.
+        Raises as `RecordEncoder.encode`."""
 
 
 class SchemaHistory(Protocol):
@@ -210,7 +213,7 @@ class SchemaHistory(Protocol):
         """
 
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
-        """The stored changes up to `mark`, oldest first; later ones are forgotten. To be iterated to its end, once, before the
+        """The stored changes up to `mark`, oldest first; later ones do not count. To be iterated to its end, once, before the
         first `entry`.
 
         :param mark: `Offset.history` of the stored offset, None included; 0 when there is no offset.
@@ -224,8 +227,9 @@ class SchemaHistory(Protocol):
 
 
 class RecordSink(Protocol):
-    """Where records go. Records become visible to readers (in Kafka `read_committed`) at `commit` only, all together. Two sinks
-    cannot do that: Kafka without transactions shows each record at once, and standard output repeats lines after a kill.
+    """Where records go. Records become visible to readers (in Kafka `read_committed`) at `commit` only, all together. Three sinks
+    differ: Kafka without transactions shows each record at once, and standard output repeats lines after a kill. The relay holds
+    back what is not complete, and its offset with it, until a later `commit`; a TRUNCATE empties it at `write`.
 
     `write` and `commit` raise SinkError (DeliveryError, FencedError); the sink cannot be used after that.
     """
@@ -234,7 +238,7 @@ class RecordSink(Protocol):
         """Take a record; it may be sent at once."""
 
     def commit(self, offset: Offset) -> None:
-        """Make everything written since the last commit, and `offset`, durable and visible in one step."""
+        """Make everything written since the last commit, and `offset`, durable and visible, in one step (but see the class)."""
 
     def check_owner(self) -> None:
         """Make sure that this process still owns the connector's name; called now and then while there is nothing to commit.
@@ -247,7 +251,7 @@ class RecordSink(Protocol):
         """The last committed offset; None for a connector that never committed one.
 
         :raises SchemaHistoryError: it is stored in a form that this version does not read.
-        :raises SinkError: the sink cannot be read.
+        :raises SinkError, RelayError: the sink, or the file of a relay, cannot be read.
         """
 
     def close(self) -> None:

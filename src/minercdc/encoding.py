@@ -29,7 +29,7 @@ from minercdc.transforms.encoding import RecordTransformer
 
 
 class Encoding:
-    """Makes the encoders and the heartbeat of one pipeline, which share the keys that rows have taken over (`MovedKeys`).
+    """Makes the encoders of one pipeline, which share the keys that rows have taken over (`MovedKeys`), and its heartbeat.
 
     :param stages: the transformer, and the converter into the format of keys and values; None where there is none.
     :param counts: numbers the events of a transaction, None without transaction metadata.

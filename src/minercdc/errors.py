@@ -1,13 +1,13 @@
 """The error tree: the type of an error says what is to be done about it.
 
     MinerCdcError                     carries a code "MC-nnnn" and a hint; docs/errors.md has a paragraph per code
-    |- ConfigError            1xxx    exit 2; lists every problem of the configuration at once
-    |- PrerequisiteError      2xxx    exit 3; lists what the database lacks, each with the SQL that fixes it
+    |- ConfigError            1xxx    exit 2; lists all problems that were found
+    |- PrerequisiteError      2xxx    exit 3; lists what the database lacks, with the SQL that fixes it where SQL does
     |- SourceError            3xxx    stop
-    |  |- UnknownSourceError          a code without a class: retry a few times with back-off, then stop
+    |  |- UnknownSourceError          not classified: retry a few times with back-off, then stop
     |  |- TransientSourceError        reconnect and go on from the last offset, with back-off
     |  |- MiningSessionError          open a new LogMiner session, with back-off; after a few times as TransientSourceError
-    |  |- LogGapError                 stop: redo is gone; only a new snapshot helps
+    |  |- LogGapError                 stop: redo is missing; bring it back, or take a new snapshot
     |  |- LostTransactionError        stop (minercdc.log.mining.unknown.transaction.mode=fail)
     |  `- SnapshotTooOldError         try again, then leave the table to an incremental snapshot
     |- DecodeError            4xxx    event.processing.failure.handling.mode; carries where in the redo it was
@@ -27,7 +27,7 @@
     |  `- FellOffError                stop, or read a snapshot (bootstrap)
     |- LakeError              8xxx    the lake cannot be written or read; run the command again once the cause is gone
     |- VerificationError      90xx    source and target cannot be compared
-    `- LocalServiceError      7xxx    Java, jars, broker, Spark or sandbox did not start; or the HTTP port cannot be used
+    `- LocalServiceError      7xxx    Java, jars, broker or Spark did not start; an HTTP port cannot be used, or gives no answer
        `- StateDirectoryError         stop: minercdc.state.dir is full, not writable or no directory
 
 Exceptions of the driver and of Kafka are classified once, where they are raised; other code only raises ours.
@@ -58,7 +58,7 @@ class MinerCdcError(Exception):
 
 
 class ConfigError(MinerCdcError):
-    """The configuration cannot be used.
+    """The configuration, or what a command is given beside it, cannot be used; or a command may not be run now.
 
     :param problems: every problem found, one line each.
     :param where: the file, or another place that holds the configuration; '' when that is clear.
@@ -73,14 +73,15 @@ class ConfigError(MinerCdcError):
 
 
 class PrerequisiteError(MinerCdcError):
-    """The database is not prepared for capture, or refuses for want of a grant; the message or hint says what to do, with SQL
-    where SQL does it."""
+    """The database is not prepared for what is configured, cannot do it there, or refuses for want of a grant; the message or
+    hint says what to do, with SQL where SQL does it."""
 
     code = "MC-2001"
 
 
 class SourceError(MinerCdcError):
-    """Oracle refused or failed, and repeating would not help, unless a subclass says otherwise.
+    """Oracle, or a server that reads its redo, refused or failed, or does not have what is wanted; repeating would not help,
+    unless a subclass says otherwise.
 
     :param ora_code: the ORA- or DPY- number, 0 when there is none.
     """
@@ -93,25 +94,25 @@ class SourceError(MinerCdcError):
 
 
 class UnknownSourceError(SourceError):
-    """Oracle reported a code that is not classified: it may pass, so it is retried a few times before it stops the connector."""
+    """Oracle reported a code that is not classified, or a server sent what cannot be read: it is retried a few times."""
 
     code = "MC-3002"
 
 
 class TransientSourceError(SourceError):
-    """The connection or instance went away: reconnect and go on from the last offset."""
+    """The source is not there at present, such as a connection, instance or PDB: reconnect and go on from the last offset."""
 
     code = "MC-3101"
 
 
 class MiningSessionError(SourceError):
-    """The LogMiner session cannot be used any more: a new one lists the logs again."""
+    """The LogMiner session cannot be used any more, or gave rows that cannot be: a new one lists the logs again."""
 
     code = "MC-3201"
 
 
 class LogGapError(SourceError):
-    """Redo that is still needed is gone; going on would lose rows."""
+    """Redo that is needed is not there: deleted, not shipped yet, or of another incarnation; going on would lose rows."""
 
     code = "MC-3301"
 
@@ -149,13 +150,13 @@ class RedoSyntaxError(DecodeError):
 
 
 class ValueDecodeError(DecodeError):
-    """A literal or driver value that does not fit its column's type."""
+    """A value that does not fit its column's type, or that a mask, a transformation or the relay cannot take."""
 
     code = "MC-4201"
 
 
 class SchemaMismatchError(DecodeError):
-    """A row was written under another version of the table than the known one."""
+    """A row does not fit the known version of its table, or there is none; or its record key cannot be made or read."""
 
     code = "MC-4301"
 
@@ -175,8 +176,9 @@ class UnsupportedRowError(DecodeError):
 
 
 class RecordSchemaError(DecodeError):
-    """A table cannot be published as it is now: it lacks a column of its `message.key.columns`, two fields of its records have one
-    name, the format cannot hold its schema, or the schema registry refuses it. It concerns all rows of that table version."""
+    """A table cannot be published as it is now: its table or key lacks a column that the configuration names, two fields of its
+    records have one name, the format cannot hold its schema, or the schema registry refuses or lacks it. It concerns all rows of
+    that table version."""
 
     code = "MC-4501"
 
@@ -194,44 +196,47 @@ class SchemaHistoryError(MinerCdcError):
 
 
 class SinkError(MinerCdcError):
-    """The sink (Kafka, or files) refused a record or request, and repeating would not help, unless a subclass says otherwise."""
+    """Kafka, the schema registry or the sink's files refused a record or request, or cannot be read, and repeating would not
+    help, unless a subclass says otherwise."""
 
     code = "MC-6001"
 
 
 class DeliveryError(SinkError):
-    """Kafka is unreachable, a transaction was aborted, or the sink's disk is full: restart from the last offset."""
+    """Kafka or the schema registry does not answer, a record or transaction did not get through, or the sink's disk is full:
+    restart from the last offset."""
 
     code = "MC-6101"
 
 
 class FencedError(SinkError):
-    """Another instance with the same connector name, or in the same files, has taken over."""
+    """Another instance with the same connector name, or in the same files, has taken over; or these files were replaced."""
 
     code = "MC-6201"
 
 
 class LocalServiceError(MinerCdcError):
     """A server or tool that minercdc starts on this machine did not come up; or an HTTP port of minercdc cannot be used: it is
-    taken, does not answer, or refuses the request."""
+    taken, does not answer, or refuses the request; or a signal got no answer in time."""
 
     code = "MC-7001"
 
 
 class StateDirectoryError(LocalServiceError):
-    """`minercdc.state.dir` cannot be used: full, not writable, not a directory. Restart once it can; nothing is lost."""
+    """`minercdc.state.dir` cannot be used: full, not readable or writable, not a directory. Restart once it can; the stream loses
+    nothing."""
 
     code = "MC-7101"
 
 
 class RelayError(MinerCdcError):
-    """The relay, or a client of it, cannot go on."""
+    """The relay, or a client of it, cannot go on, or was given what it cannot use."""
 
     code = "MC-9101"
 
 
 class RelayDataError(RelayError):
-    """Bytes of a relay are damaged, or not an event."""
+    """What a relay holds or sent is damaged, or not of the form that it should have."""
 
     code = "MC-9102"
 
@@ -243,13 +248,14 @@ class FellOffError(RelayError):
 
 
 class LakeError(MinerCdcError):
-    """The stream into the lake failed: it goes on from its checkpoint when it is run again. Or the lake does not have what a
-    command or reader needs."""
+    """The stream into the lake failed, or cannot read these records: it goes on from its checkpoint when it is run again. Or the
+    lake does not have what a command or reader needs."""
 
     code = "MC-8001"
 
 
 class VerificationError(MinerCdcError):
-    """Source and target cannot be compared: there is nothing to compare yet, the table is not captured, or a record is not ours."""
+    """Source and target cannot be compared: there is nothing to compare yet, table or database is not captured, or a record is
+    not ours."""
 
     code = "MC-9001"

@@ -1,4 +1,4 @@
-"""What flows from a capture to the engine; `rows.py` says what a `Row` holds."""
+"""What flows through a pipeline, from captures, snapshots and signals to the encoder; `rows.py` says what a `Row` holds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Op(StrEnum):
 
 
 class SnapshotMark(StrEnum):
-    """Where a snapshot row stands in its snapshot; the words are Debezium's `source.snapshot`."""
+    """Where a snapshot row stands in its snapshot, or INCREMENTAL outside the initial one; Debezium's `source.snapshot`."""
 
     FIRST = "first"
     FIRST_IN_DATA_COLLECTION = "first_in_data_collection"
@@ -45,7 +45,7 @@ class SnapshotMark(StrEnum):
 # Not frozen: a frozen dataclass costs several times as much to build, and one is built per row.
 @dataclass(slots=True)
 class TransactionInfo:
-    """Facts of a committed transaction; all its events share the same object.
+    """Facts of a committed transaction.
 
     :param id: XID, 16 lower-case hex digits; `PDB:XID` with several pluggable databases; of `txlog` the number that it gives a
         transaction, in as many digits.
@@ -72,13 +72,13 @@ class ChangeEvent:
 
     :param before, after: the row's images; `before` of CREATE and READ, of every UPDATE of `txlog`, and `after` of DELETE are None.
     :param time_us: when the row was changed, or when a snapshot read it; microseconds since the epoch in UTC.
-    :param scn: of the change, of the COMMIT where the adapter has no other; of a snapshot row, the SCN it was read at (between
-        marks, one before that).
-    :param tx: None for snapshot rows.
-    :param seq: 1, 2, 3 .. within the transaction, the same at every replay; 0 for snapshot rows.
+    :param scn: of the change, of the COMMIT where the adapter has no other; of a row that was read, the SCN it was read at
+        (between marks, one before that).
+    :param tx: None for rows that were read, by a snapshot or by `flashback` without its transactions.
+    :param seq: 1, 2, 3 .. within the transaction, the same at every replay; 0 without one.
     :param row_id, rs_id, ssn: the row's ROWID, and its place in redo; None and 0 when there is none.
     :param redo_sql: SQL_REDO; None when it is not kept, or the row is not from LogMiner.
-    :param snapshot: None for a change of the stream.
+    :param snapshot: None for a change with a transaction.
     :param reselected_scn: SCN as of which large values that redo does not hold were read from the row; None when none were.
     :param has_unknown_large: the change set a large value that redo does not hold.
     """
@@ -185,7 +185,7 @@ class ReadRun:
 
 @dataclass(slots=True)
 class UndecodableRow:
-    """A row that is left out, with what a repair by hand needs: it cannot be decoded or encoded, or its table is suspended.
+    """A row or TRUNCATE that is left out, with what a repair by hand needs: it has no record, or its table is suspended.
 
     :param table: None when not even that is known.
     :param op: of the row: LogMiner's word (INSERT, UPDATE, DELETE, ...), also for a row that was decoded; READ for one of a snapshot.
@@ -279,12 +279,12 @@ class SchemaChange:
 
 @dataclass(slots=True)
 class Progress:
-    """Everything up to `position` has been emitted. Comes after every commit, and as an idle tick.
+    """Everything up to `position` has been emitted. Comes after every commit, within snapshots, and as an idle tick.
 
     :param position: where to go on from; None while an initial snapshot is under way.
     :param complete_scn: every commit at or below it has been emitted; 0 when not known.
     :param time_us: source time up to which every commit has been emitted, microseconds since the epoch in UTC; 0 when not known.
-    :param committed: the transaction that ended here; None for an idle tick.
+    :param committed: the transaction that ended here; None where none did.
     :param snapshot: state of the initial snapshot, when it is due or running; None when there is no more to do for it.
     :param signals: what signals have left to do, None when it is as before.
     :param more: rows follow at once, so this need not be made durable now.
@@ -303,11 +303,11 @@ class Progress:
 class Notification:
     """A report, as on a snapshot, signal or table. Among events it keeps its place, and is shown once it is durable.
 
-    :param id: of the signal or run; a UUID where nothing else names it.
+    :param id: of the signal or run, or made of its subject (`ddl-SCN-TABLE`); a UUID where nothing names it.
     :param aggregate_type: its subject: `Initial Snapshot`, `Incremental Snapshot`, `Signal`, ...
     :param type: what happened: STARTED, IN_PROGRESS, COMPLETED, ...
     :param time_us: when; microseconds since the epoch in UTC.
-    :param additional_data: Debezium's keys; `connector_name` is added when it is written.
+    :param additional_data: details, by Debezium's keys or ours; `connector_name` is added when it is written.
     """
 
     id: str

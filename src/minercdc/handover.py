@@ -68,7 +68,8 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
     connector may be starting meanwhile: it would be fenced.
 
     :param scn: of rows that are to be read as of the past; None: as of the present.
-    :raises ConfigError: `snapshot.mode` does not stream, the sink is not Kafka, the schema history is in a file, or the offset is of another family of adapters.
+    :raises ConfigError: as `need_kafka`; `snapshot.mode` does not stream, the schema history is in a file, or the offset is of
+        another family of adapters.
     :raises LogGapError: redo that the stream needs is gone.
     :raises PrerequisiteError, SourceError, SinkError, SchemaHistoryError: database, Kafka or the schema history cannot be used.
     :raises MinerCdcError: as `engine.run_once`, by which a connector without an offset gets one.

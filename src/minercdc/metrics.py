@@ -69,7 +69,7 @@ class Counters:
 
     :param phase: starting, standby, snapshot, streaming, reconnecting or stopped.
     :param records: records written to the sink.
-    :param events, tables: row changes written, by Debezium's `op`, and by table (`TableNames.of`).
+    :param events, tables: row changes encoded, by Debezium's `op`, and by table (`TableNames.of`); skipped operations, too.
     :param transactions: source transactions written to their end.
     :param commits: Kafka transactions committed, or what stands for them in another sink.
     :param schema_changes: DDL statements, and structures found by snapshots, written.

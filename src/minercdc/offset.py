@@ -16,14 +16,14 @@ class Position(Protocol):
         """The position as JSON; SCNs are text, since they exceed 2**53."""
 
     def precedes(self, other: Self) -> bool:
-        """Whether going from `other` to this position would go back, in at least one thread of redo.
+        """Whether going from `other` to this position would go back; with threads of redo, in at least one of them.
 
         :param other: a position of the same adapter.
         """
 
     @property
     def delivered_scn(self) -> int:
-        """Highest SCN of what was delivered up to here: of commits, and of the initial snapshot."""
+        """Highest SCN of what was delivered up to here, commits or the initial snapshot, as far as the adapter knows it."""
 
 
 @dataclass(frozen=True, slots=True)

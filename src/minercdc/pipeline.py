@@ -93,11 +93,12 @@ class Target(Protocol):
     """Where events go instead of the configured sink."""
 
     def sink(self) -> RecordSink:
-        """A sink for one pipeline, whose engine closes it; called before `adapted`. Raises RelayError when a file of the relay
-        cannot be read."""
+        """A sink for one pipeline, whose engine closes it; called before `adapted`. Of a relay, raises RelayError when its
+        offset's file cannot be read."""
 
     def adapted(self, pipeline: Pipeline) -> Pipeline:
-        """The pipeline with an encoder for that sink; `sink` was called before."""
+        """A copy of the pipeline with what has to be another for that sink: encoder, heartbeat, bounds, or without snapshot and
+        signals; `sink` was called before."""
 
 
 @dataclass(frozen=True, slots=True)

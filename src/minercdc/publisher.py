@@ -58,9 +58,9 @@ def publish(
     :param offset: the stored one, None for none.
     :raises DecodeError: a value does not fit its record, and `pipeline` neither suspends the table nor skips the row; or the
         key of a vanished row cannot be read, and `pipeline` does not skip it.
-    :raises ConfigError: a row of an outbox table was updated, where that is fatal.
+    :raises ConfigError: as `RecordEncoder.encode`.
     :raises SchemaHistoryError: a schema change cannot be stored.
-    :raises SinkError: Kafka or the schema registry refuses us or cannot be reached, or another instance has taken over (FencedError).
+    :raises SinkError: the sink or the schema registry fails or does not answer, or another instance has taken over (FencedError).
     :raises MinerCdcError: what `events` raises.
     """
     _Publisher(pipeline, capture, offset, factory, signals).publish(events)
@@ -309,7 +309,6 @@ class _Publisher:
         self._encode(notification)
 
     def _encode(self, event: Event) -> None:
-        """Write the records of an event that is no row. Raises as its encoder."""
         for record in self._pipeline.encoder.encode(event):
             self._write(record)
 
@@ -338,7 +337,6 @@ class _Publisher:
             self._suspensions.split = ""
 
     def _show_delivered(self) -> None:
-        """Show in the counters that all that was written is durable."""
         counters = self._counters
         counters.complete_scn = self._written[0]
         counters.progress_us = max(counters.progress_us, self._written[1])

@@ -75,7 +75,6 @@ def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilte
 
 
 def _connect(config: ConnectorConfig, database: str) -> oracledb.Connection:
-    """A connection to where the tables of one of `database_names` are. Raises as `connect`."""
     return connect(of_database(config.database, database), "pdb")
 
 
@@ -161,7 +160,7 @@ def signal_stage(
     :param tables: shapes of tables, which the capture keeps in step with redo.
     :param filters: of the captured tables of each database, by its name; without the signal table.
     :param channels: channels of this process.
-    :param observe: called with the state whenever it changes.
+    :param observe: as for `SignalStage`.
     :param resumptions: None when no table is ever suspended.
     :param redo: the adapter reads redo, and finds no tables by itself.
     :param pausing: a context in which streaming is paused.

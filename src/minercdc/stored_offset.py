@@ -44,7 +44,7 @@ _KIND, _VERSION = "minercdc-offset", 1
 
 @dataclass(frozen=True, slots=True)
 class KnownTable:
-    """The structure that a table has at the offset.
+    """The structure that a table has at the offset, or at an earlier SCN.
 
     :param scn: of the change that made it; `time_us` is its time, microseconds since the epoch.
     """

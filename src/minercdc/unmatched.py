@@ -61,7 +61,7 @@ _TYPE: Final = "type of a column of a captured table"
 
 
 def uses(config: ConnectorConfig) -> Iterator[Use]:
-    """The patterns of columns and tables that are configured."""
+    """The properties whose patterns are checked, those without a pattern included; not the lists of schemas and tables."""
     filters, messages = config.filters, config.messages
     yield Use("column.include.list", filters.column_include_list, _columns, _COLUMN)
     yield Use("column.exclude.list", filters.column_exclude_list, _columns, _COLUMN)

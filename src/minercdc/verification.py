@@ -77,7 +77,7 @@ def verify(
 
     :param table: see `TableNames.given`; None for all.
     :param done: called after each table, with its report and the number of tables that are compared.
-    :raises ConfigError: the sink is not Kafka, or a record key, a pattern or a certificate cannot be used.
+    :raises ConfigError: as `need_kafka`; or a record key, a pattern or a certificate cannot be used.
     :raises LakeError: records are in a form that is not read back.
     :raises VerificationError: the connector has no offset, or one of other pluggable databases, has not completed its initial
         snapshot, or captures no such table.

@@ -1,4 +1,4 @@
-"""Sections for signals, incremental snapshots and notifications."""
+"""Sections for signals, the HTTP port, incremental snapshots and notifications."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHANNELS = ("source", "kafka", "file", "http", "in-process")
 
 
 class SignalConfig(Section):
-    """Signals: requests to a running connector (docs/signals.md)."""
+    """Signals: requests to a running connector (docs/signals.md); and the HTTP port, which shows status and metrics, too."""
 
     signal_enabled_channels: WordList = Field(
         ("source",), description="Where signals come from, any of `source`, `kafka`, `file`, `http`, `in-process`."
@@ -104,7 +104,7 @@ class IncrementalConfig(Section):
 
 
 class NotificationConfig(Section):
-    """Notifications: reports on snapshots and signals."""
+    """Notifications: reports on snapshots, signals, tables and DDL, and on lag, long transactions and redo that runs out."""
 
     notification_enabled_channels: WordList = Field(
         (),

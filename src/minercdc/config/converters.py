@@ -1,4 +1,4 @@
-"""Properties of the converters of keys and values, by their Java classes: JSON, or a format with a schema registry."""
+"""Properties of the converters of keys and values, by their Java classes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _UNREAD: Final[Mapping[str, str]] = {
 
 
 class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, RegistryConfig):
-    """How keys and values are written: as JSON, or in a format with a schema registry."""
+    """How keys and values are written: as JSON, CloudEvents, text or bytes, or in a format with a schema registry."""
 
     value_converter: ValueConverter = Field(
         JSON,

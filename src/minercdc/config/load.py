@@ -261,7 +261,6 @@ def _refuse_any(problems: Collection[str], found: Collection[Spelled], content: 
 
 
 def _with_implied(values: Mapping[str, str]) -> Mapping[str, str]:
-    """The properties of a file, with those that a relay needs not be given."""
     return implied(values) | dict(values) if values.get("debezium.sink.type") == "relay" else values
 
 

@@ -24,7 +24,7 @@ _TRACKED = "Debezium saves memory without it; here the member of `source` is nul
 
 
 class MessageConfig(Section):
-    """What messages hold beside the row."""
+    """What messages hold beside the row, and which updates have none."""
 
     provide_transaction_metadata: bool = Field(
         False,

@@ -27,8 +27,8 @@ class OwnTopic(NamedTuple):
 def own_topics(sections: Mapping[str, Any]) -> Iterator[OwnTopic]:
     """The topics in use: `topic.prefix` only with `include.schema.changes`, and so on.
 
-    :param sections: by name, as in `config.load.SECTIONS`: `identity`, `topics` and `kafka` are needed; topics of other sections that
-        are missing are left out.
+    :param sections: by name, as in `config.load.SECTIONS`: `identity`, `topics` and `kafka` are needed; topics of other sections
+        that are missing are left out, but for that of the schema history.
     """
     prefix, kafka = sections["identity"].topic_prefix, sections["kafka"]
     yield OwnTopic(offset_topic(kafka, prefix), "minercdc.offset.topic", "the offset", is_state=True)

@@ -47,7 +47,7 @@ def _one_list(section: object, kind: str) -> Iterator[str]:
 
 
 class TableFilterConfig(Section):
-    """Which schemas, tables and columns are captured. Patterns are anchored and ignore case."""
+    """Which schemas, tables and columns are captured, and by which keys. Patterns are anchored and ignore case."""
 
     schema_include_list: PatternList = Field((), description="Patterns of schemas to capture; default all but Oracle's own.")
     schema_exclude_list: PatternList = Field((), description="Patterns of schemas to leave out.")
@@ -170,7 +170,7 @@ class ValueConfig(Section):
 
 
 class KafkaConfig(Section):
-    """The Kafka client and its transactions."""
+    """The Kafka client, its transactions, the topics of offset and schema history, and records that are too large."""
 
     minercdc_kafka_bootstrap_servers: str | None = Field(
         None,

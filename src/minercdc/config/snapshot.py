@@ -12,7 +12,6 @@ from minercdc.config.section import CommaList, PatternList, Section, rule
 
 
 def _moment(value: str | None) -> str | None:
-    """The value, if it is a time in ISO 8601 or None. Raises ValueError for another text."""
     if value is not None:
         datetime.fromisoformat(value)
     return value

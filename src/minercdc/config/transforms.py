@@ -56,7 +56,7 @@ _INSTEAD: Mapping[str, str] = {
 
 
 def take_transformations(properties: dict[str, str], problems: list[str]) -> tuple[Transformation, ...]:
-    """The chain of flat properties, which are taken out; what is wrong is added to the problems."""
+    """The chain of flat properties, which are taken out; what is wrong is added to the problems. Older options log a warning."""
     predicates = dict(_predicates(properties, problems))
     return tuple(_transformations(properties, predicates, problems))
 

@@ -1,1 +1,1 @@
-"""Wire formats besides JSON: records whose key and value follow a schema of a schema registry."""
+"""Wire formats of keys and values, with and without a schema registry, and how they are read back."""

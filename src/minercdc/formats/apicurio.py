@@ -225,7 +225,7 @@ class ApicurioSchemas:
 
     @property
     def url(self) -> str:
-        """URL of the registry, without user and password, for messages."""
+        """URL of the registry, without user and password; several with commas."""
         return self._registry.url
 
     def identity(self, topic: str, name: str, schema: SchemaText, same: Callable[[str], bool]) -> Identity:

@@ -19,8 +19,8 @@ from minercdc.formats.registry import SchemaText
 
 
 class AvroFormat:
-    """Avro of one side of the records, key or value (formats.converting.FormatWithHeaders). Each schema's id is asked of
-    the registry once.
+    """Avro of one side of the records, key or value (formats.converting.FormatWithHeaders). Each schema's id is asked of the
+    registry once for a topic, and again after a refusal.
 
     :param naming: for the hints of errors.
     """

@@ -58,7 +58,7 @@ def record_converter(
 
 
 class _Chosen:
-    """Makes the formats of both sides, which share their registries."""
+    """Makes the formats of both sides, which share a registry that has Confluent's API."""
 
     def __init__(self, config: ConverterConfig, timeout: float, naming: Naming) -> None:
         self._config = config

@@ -1,8 +1,8 @@
 """Kafka Connect's schemas, as our encoders write them in front of each payload, and the text that holds both.
 
-A record of `schemas.enable=true` is `{"schema":{..},"payload":..}`. Formats with a registry take the schema out of it: one form
-of it stands for all records of a table version, so what is made of it is kept by its bytes. Where it is taken out anyway, a number stands
-for it (`{"schema":@7,"payload":..}`), which is printed and compared sooner.
+A record of `schemas.enable=true` is `{"schema":{..},"payload":..}`. Other formats take the schema out of it: one form of it
+stands for all records of a table version, so what is made of it is kept by its bytes. Where it is taken out anyway, a number
+stands for it (`{"schema":@7,"payload":..}`), which is printed and compared sooner.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Format(Protocol):
     def compile(self, topic: str, schema: bytes) -> Write:
         """A function that rewrites the JSON payloads of a Connect schema, given as text, in records of a topic.
 
-        It raises DecodeError for a payload that does not fit the schema.
+        It raises DecodeError for a payload that does not fit the schema; where it registers schemas itself, also as this.
 
         :raises RecordSchemaError: the format has no such schema, or the registry refuses it.
         :raises SinkError: that is so for all tables, or the registry refuses us.

@@ -173,7 +173,6 @@ _CONTENT: Final[Mapping[str, Write]] = {
 
 
 def _numbers(*values: int) -> bytes:
-    """Integers as the fields 1, 2 ..; zeros are left out."""
     return b"".join([varint(i << 3) + varint(value) for i, value in enumerate(values, 1) if value])
 
 

@@ -69,8 +69,8 @@ def _protobuf(text: str) -> Read:
 
 
 class RegisteredReader:
-    """Reads contents that have the id of their schema before them; schemas are asked of the registry once. JSON that was written
-    before is read as such.
+    """Reads contents that have the id of their schema before them; each schema is asked of the registry once. JSON that was
+    written before is read as such.
 
     :param compiled: reads contents, from the text of their schema.
     """

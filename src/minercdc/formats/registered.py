@@ -60,7 +60,7 @@ class RegisteredSchemas(Protocol):
 
     @property
     def url(self) -> str:
-        """URL of the registry, for messages."""
+        """URL of the registry, without user and password; several with commas."""
 
     @property
     def has_headers(self) -> bool:
@@ -108,7 +108,7 @@ class ConfluentSchemas:
 
     @property
     def url(self) -> str:
-        """URL of the registry, without user and password, for messages."""
+        """URL of the registry, without user and password; several with commas."""
         return self.registry.url
 
     def identity(self, topic: str, name: str, schema: SchemaText, same: Callable[[str], bool]) -> Identity:

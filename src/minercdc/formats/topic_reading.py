@@ -63,10 +63,10 @@ class FormattedTopics:
         return self._topics.first_offset(topic, partition=partition)
 
     def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[Any]:
-        """The same messages, with keys as JSON without schemas, and of values in another format the member `op` only.
+        """The same messages; what is in another format as JSON: keys without schemas, and of values the member `op` only.
 
-        :raises SinkError: a record is not in the format, or the registry refuses to answer.
-        :raises DeliveryError: the registry does not answer.
+        :raises SinkError: a record is not in the format, the registry refuses to answer, or the topic cannot be read.
+        :raises DeliveryError: the registry, or the place of the topic, does not answer.
         """
         for message in self._topics.read_range(topic, partition, begin, end):
             try:

@@ -126,7 +126,8 @@ class KafkaClient(Connections):
         return NewTopic(name, num_partitions=partitions or count, replication_factor=replication, config=settings)
 
     def read_all(self, topic: str, *, partition: int = 0) -> Iterator[tuple[int, bytes | None]]:
-        """Offset and value of every committed record of a partition, to its present end; None for a tombstone's value.
+        """Offset and value of every committed record of a partition, to its present end; None for a tombstone's value. Waits
+        until open transactions before that are decided.
 
         :raises DeliveryError, SinkError: the topic does not exist, or cannot be read.
         """
@@ -144,8 +145,8 @@ class KafkaClient(Connections):
         return self._reader.messages(topic, partition, begin, end)
 
     def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """(partition, offset that its next record will have), of all partitions; () when there is no such topic, or Kafka
-        reports an error of it.
+        """(partition, offset that its next record will have), of all partitions, once all have leaders; () when there is no such
+        topic, or Kafka reports an error of it.
 
         :raises DeliveryError, SinkError: the topic cannot be read.
         """
@@ -258,7 +259,8 @@ class KafkaClient(Connections):
         return self._reader.offset(topic, partition, OffsetSpec.earliest())
 
     def latest_of_key(self, topic: str, key: bytes) -> bytes | None:
-        """Value of the last committed record with this key in partition 0; None when there is none, or it is a tombstone.
+        """Value of the last committed record with this key in partition 0; None when there is none, or it is a tombstone. Reads
+        the whole partition, and waits as `read_all`.
 
         :raises DeliveryError, SinkError: the topic does not exist, or cannot be read.
         """

@@ -1,6 +1,6 @@
-"""Dead letters: rows that are left out, as they were in redo or as they were decoded, for repair by hand.
+"""Dead letters: rows and TRUNCATEs that are left out, as they were in redo or as they were decoded, for repair by hand.
 
-Written in the same Kafka transaction as the changes around them, in one partition: their order is that of the redo.
+Written in the same commit as the changes around them, in one partition, in the order of the stream.
 """
 
 from __future__ import annotations

@@ -70,8 +70,8 @@ _MILLISECOND = 1_000_000
 
 
 class EnvelopeEncoder:
-    """Encodes the events of one run of a connector, in the order of the stream, as JSON: it numbers events, follows keys that
-    rows take over, and takes and releases topics as they come.
+    """Encodes the events of one run of a connector, in the order of the stream, as JSON, rows as Avro with `avro`: it numbers
+    events, follows keys that rows take over, and takes and releases topics as they come.
 
     :param formats: of the tables.
     :param dead_letters: topic for rows that are left out, None for none.
@@ -318,7 +318,6 @@ class EnvelopeEncoder:
 
 
 def _reselected(scn: Scn) -> Headers:
-    """The header with the SCN, as text, as of which large values were read."""
     return ((RESELECT_HEADER, str(scn).encode()),)
 
 

@@ -1,6 +1,6 @@
-"""The schema history in a file, one record of Debezium's form a line, exactly in step with the offset in Kafka.
+"""The schema history in a file, one record of Debezium's form a line, exactly in step with the stored offset.
 
-    write line .. flush to disk -> Kafka transaction: records + offset with the length of the file
+    write line .. flush to disk -> commit of the sink: records + offset with the length of the file
 
 The offset names the length that belongs to it. What a killed connector wrote after that length was not committed: it is cut off
 at the next start, and mined again with its DDL.

@@ -97,7 +97,6 @@ def _compacted(brokers: str, name: str, state: TopicState, holds: str, *, rule: 
 
 
 def _limits(state: TopicState) -> list[str]:
-    """The limits beyond which a topic deletes records, `name=value`, where it deletes at all."""
     names = ("retention.ms", "retention.bytes")
     return [f"{name}={state.settings[name]}" for name in names if state.settings.get(name, "-1") != "-1"]
 

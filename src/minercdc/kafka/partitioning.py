@@ -36,7 +36,7 @@ def murmur2(data: bytes) -> int:
 
 
 class PartitionedEncoder:
-    """Gives the records that `encoder` makes of changes their partition (contracts.RecordEncoder); others keep theirs.
+    """Gives the records that `encoder` makes of ChangeEvents their partition (contracts.RecordEncoder); others keep theirs.
 
     :param rules: (pattern, columns); the first that matches a table counts.
     :param key: positions of a table's record key.

@@ -159,7 +159,6 @@ def _record_lines(
 
 
 def _key(key: Sequence[PrintedColumn], frame: Frame, values: Sequence[str]) -> str:
-    """Python source of the key's bytes. `values` are as of `_object`."""
     head, tail = frame
     return _bytes([head, *_object(key, values), tail]) if key else "None"
 
@@ -184,11 +183,7 @@ def _with_own_codec(columns: Sequence[PrintedColumn], key: Sequence[PrintedColum
 
 
 def _printed(column: PrintedColumn, value: str, of_key: Collection[int] = ()) -> str:
-    """Python source of a column's JSON.
-
-    :param value: Python source of its Row text.
-    :param of_key: positions whose text is the key's own.
-    """
+    """Python source of a column's JSON, from that of its Row text. `of_key`: positions whose text is the key's own."""
     to_json = f"{'key_' if column.position in of_key else ''}json{column.position}"
     return f"({column.null!r} if {value} is None else {to_json}({value}))"
 

@@ -1,7 +1,7 @@
 """The schema history in a Kafka topic, in the form of Debezium's internal history records.
 
-A record is sent in the same Kafka transaction as the offset that passes its DDL, so a `read_committed` reader finds history
-and offset always in step: rows mined again after a kill meet the shape of their time, not a newer one.
+With Kafka transactions, a record is sent in that of the offset that passes its DDL; without, the offset counts the records. So
+history and offset are always in step: rows mined again after a kill meet the shape of their time, not a newer one.
 
     CREATE A .. ALTER A .. (garbage) .. CREATE A, again .. CREATE B ..
                                         '- the structures were read again here: earlier records do not count

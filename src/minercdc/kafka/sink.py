@@ -278,7 +278,6 @@ def _is_retriable(error: BaseException) -> bool:
 
 
 def _error_of(state: RetryCallState) -> KafkaError:
-    """What a request failed with that is tried again."""
     error = state.outcome.exception() if state.outcome else None
     assert isinstance(error, KafkaException)
     return error.args[0]

@@ -101,7 +101,8 @@ class TableFormats:
         without a key.
 
         :raises ValueDecodeError: a column that is to be hidden is no text.
-        :raises RecordSchemaError: its record key has a column that it does not have; or two columns become one name.
+        :raises RecordSchemaError: its record key has a column that it does not have, or cannot be found in time; or two columns
+            become one name.
         :raises SharedTopicError: another table has the same topic, or it is one of the connector's own.
         :raises ConfigError: a pattern takes too long; or a converter or naming function gives what is not usable.
         """

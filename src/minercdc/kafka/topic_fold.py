@@ -51,8 +51,8 @@ def is_alive(value: bytes | None) -> bool:
 
 
 class TopicRecords(Protocol):
-    """What is read: `client.KafkaClient`, or `sink.segment_topics.SegmentTopics`. Its methods raise DeliveryError or SinkError
-    when it cannot be read."""
+    """What is read: `client.KafkaClient`, or `sink.segment_topics.SegmentTopics`, either perhaps through `formats.topic_reading`.
+    Its methods raise DeliveryError or SinkError when it cannot be read."""
 
     def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
         """(partition, offset of its next record) of all partitions; () when there is no such topic."""

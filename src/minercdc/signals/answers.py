@@ -1,5 +1,5 @@
-"""Makes notifications about signals and the snapshots they requested, in Debezium's words as far as it has any. Each has the
-argument `time_us`, microseconds since the epoch in UTC.
+"""Makes notifications about signals and the snapshots they requested, in Debezium's words as far as it has any. `time_us` is in
+microseconds since the epoch in UTC.
 
 | aggregate              | types                                                                                    |
 |------------------------|------------------------------------------------------------------------------------------|

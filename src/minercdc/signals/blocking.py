@@ -43,7 +43,7 @@ _PATIENCE_US = (
 
 
 class Tables(Protocol):
-    """What a blocking snapshot reads from the database; see `database.TableSource`."""
+    """What a blocking snapshot reads from the database; see `database.TableSource`, which may raise ConfigError, too."""
 
     def written_scn(self) -> int:
         """An SCN at or below the present one that the stream comes to even when nothing more is written. Raises SourceError,
@@ -106,10 +106,7 @@ class BlockingSnapshots:
 
     def resume(self, state: SignalState, stop: StopFlag) -> Generator[Step, None, None]:
         """Go on with the snapshot whose SCN the stream had come to in an earlier run; to be called before any event of the
-        stream. No steps when there is none.
-
-        :raises SourceError, PrerequisiteError: as `step`.
-        """
+        stream. No steps when there is none. Raises as `step`."""
         snapshot = _running(state)
         if snapshot is not None and snapshot.reached:
             self._fixed = snapshot.id
@@ -125,8 +122,7 @@ class BlockingSnapshots:
         :param complete_scn: every commit at or below it has been emitted.
         :param emitted_scn: highest commit SCN emitted so far.
         :param time_us: not used.
-        :raises SourceError, PrerequisiteError: the SCN cannot be chosen, or the database cannot be reached; and what `learn`
-            raises.
+        :raises MinerCdcError: the SCN cannot be chosen, or the database cannot be reached; and what `learn` raises.
         """
         if self._fixed is not None and all(snapshot.id != self._fixed for snapshot in state.snapshots):
             self._fixed = None  # it was stopped
@@ -236,10 +232,8 @@ class BlockingSnapshots:
         return now_us - self._failing[1] < _PATIENCE_US
 
     def _reconnect(self) -> None:
-        """Close the connections, and see whether the database can be read on another.
-
-        :raises SourceError, PrerequisiteError: it cannot, so the SELECT is not the cause.
-        """
+        """Close the connections, and open another one; raises SourceError or PrerequisiteError where the SELECT is not the
+        cause."""
         self._source.close()
         self._source.written_scn()
 
@@ -262,7 +256,6 @@ def _running(state: SignalState) -> AdHocSnapshot | None:
 
 
 def _current(state: SignalState, snapshot: AdHocSnapshot) -> AdHocSnapshot:
-    """The snapshot with the same id in the state, which has it."""
     return next(found for found in state.snapshots if found.id == snapshot.id)
 
 

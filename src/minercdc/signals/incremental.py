@@ -240,7 +240,6 @@ class IncrementalSnapshots:
         return [reports], replaced(state, snapshot, replace(snapshot, tables=snapshot.tables[1:]))
 
     def _name(self, table: TableRead) -> str:
-        """`DATABASE.SCHEMA.TABLE`, as in notifications."""
         return self._names.full(table.table)
 
 

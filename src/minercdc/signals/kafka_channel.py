@@ -13,7 +13,8 @@ class Topic(Protocol):
     """The topic of channel `kafka`; `kafka.signal_topic.SignalTopic` fits, and says what its methods raise."""
 
     def poll(self, taken: str) -> tuple[Sequence[bytes], str]:
-        """Values of the records after the mark `taken`, without waiting, and the mark after them."""
+        """Values of the next records, at the first call those after the mark `taken`, without waiting, and the mark after
+        them."""
 
     def close(self) -> None:
         """Leave the topic; a later `poll` opens it again."""
@@ -31,9 +32,8 @@ class TopicChannel:
         self._topic = topic
 
     def poll(self, taken: str) -> tuple[Sequence[Received], str]:
-        """Signals of the records after the mark `taken`, without waiting, and the mark after them; for records that hold
-        none, refusals. '' as `taken`, or without any records, is as of `channels.SignalChannel`. Raises as
-        `kafka.signal_topic.SignalTopic`."""
+        """Signals of the next records, as `Topic.poll`, and the mark after them, `taken` when there are none; for records that
+        hold no signal, refusals. Raises as `kafka.signal_topic.SignalTopic`."""
         values, mark = self._topic.poll(taken)
         return list(_received(values)), mark
 

@@ -1,4 +1,5 @@
-"""What the thread that reads a table hands to the stage, in order: Began, Chunks; or Failed or Broken as the last."""
+"""What the thread that reads a table hands to the stage: Began, where the stored state has no order, Chunks, and Failed or Broken
+as the last."""
 
 from __future__ import annotations
 

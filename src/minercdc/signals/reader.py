@@ -382,7 +382,6 @@ class _Reading:
         return Chunk(found, last, floor, ceiling, time_us, final, window, found.size(_SAMPLE))
 
     def _end(self, keyset: Keyset, scn: int, time_us: int) -> Chunk:
-        """An empty last chunk, for when the rows that were left are gone."""
         return Chunk(FetchedRows(keyset.schema, [], keyset.rows), self._state.last, scn, scn - 1, time_us, final=True)
 
     def _put(self, outcome: Outcome) -> None:

@@ -24,7 +24,8 @@ class Suspended(Protocol):
 
 
 class Database(Protocol):
-    """What a resumption reads from the database. Each method raises SourceError or PrerequisiteError when it cannot."""
+    """What a resumption reads from the database. Each method raises SourceError, PrerequisiteError or ConfigError when it
+    cannot."""
 
     def obstacle(self, table: TableId, code: str) -> str:
         """Why rows of a table would still fail with the error `code`, and the SQL that repairs it, as text; '' when no cause
@@ -35,7 +36,8 @@ class Database(Protocol):
         more is written."""
 
     def oldest_open_scn(self, table: TableId) -> int:
-        """An SCN at or before the start of every transaction that is open in the database of a table, or begins later."""
+        """An SCN at or before the start of every transaction that may still bring rows of a table: that is open, or begins
+        later."""
 
 
 class TopicMemory(Protocol):

@@ -4,7 +4,7 @@
                                               +--> Signal --action_of--> one of the actions
     JSON {id, type, data} --signal_of_json----'
 
-Everything here is pure. Names of types and of the members of `data` are Debezium's.
+Everything here is pure. Names of types and of the members of `data` are Debezium's where it has the signal.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Signal:
 
     :param id: given by the sender; '' when there is none.
     :param data: its JSON text, or what that text holds.
-    :param channel: source, kafka, file, http or in-process.
+    :param channel: source, kafka, file, http or in-process; `start` for one of the connector itself; '' when not known any more.
     """
 
     id: str

@@ -87,11 +87,12 @@ class OwnerLock:
 
     def check(self) -> None:
         """Raise FencedError when the file at the path is not the locked one any more: it or its directory was removed or
-        replaced. Raises OSError when it cannot be looked at."""
-        try:
-            there, ours = os.stat(self._path), os.fstat(self._descriptor)
-        except FileNotFoundError:
-            there = None
+        replaced. Raises SinkError when it cannot be looked at."""
+        with file_errors(f"looking at {self._path.absolute()}"):
+            try:
+                there, ours = os.stat(self._path), os.fstat(self._descriptor)
+            except (FileNotFoundError, NotADirectoryError):
+                there = None
         if there is None or (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
             raise FencedError(
                 f"{self._what} was removed or replaced while the connector was running",

@@ -86,8 +86,8 @@ def _parsed(content: bytes, file: Path) -> tuple[str | None, int]:
 
 
 class JsonLines:
-    """The `contracts.RecordSink`, OffsetSink and RunSink of a connector that writes JSON lines. Construction locks the place,
-    and cuts off what was not committed; `close` gives it up. Records are kept in memory until `commit`.
+    """The `contracts.RecordSink`, OffsetSink and RunSink of a connector that writes JSON lines. Construction locks the place, and
+    cuts off what was not committed to a file; `close` gives it up. Records are kept in memory until `commit`.
 
     :param file: None for standard output.
     :param beside: path of what belongs to the lines: `.offset` and `.lock` are added to it.

@@ -85,7 +85,6 @@ class SegmentSink:
         return segment_file(self._directory, self._header.segment)
 
     def _create(self) -> None:
-        """Make the file of the segment of the present header; durable when this returns. Raises SinkError."""
         with file_errors(f"making {self._path}"):
             replace_file(self._path, header_frame(self._header))
 

@@ -1,8 +1,8 @@
 """Transformations of the fields of a key or value: ReplaceField, MaskField, InsertField, ExtractField, HoistField, Flatten,
 SetSchemaMetadata; and ValueToKey.
 
-Each is a function of the options and the side (`key` or `value`) that makes the transformation. Where there is no key or value, as in
-a tombstone, the record stays as it is.
+Each but ValueToKey is a function of the options and the side (`key` or `value`) that makes the transformation; where a record
+lacks that side, as the value of a tombstone, it stays as it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""EventRouter: rows that are inserted into an outbox table become records of the events they hold."""
+"""EventRouter: rows that are inserted into an outbox table, or that a snapshot reads, become records of the events they hold."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ class _Table:
 
 
 def event_router(options: Outbox) -> Transform:
-    """The transformation EventRouter: a row that was inserted into an outbox table becomes a record of the event in it;
-    deletes and tombstones are left out, updates too, with a line in the log. It raises ConfigError for an update where
-    that is `fatal`, DecodeError for a table or row that lacks what an option names."""
+    """The transformation EventRouter: a row that was inserted into an outbox table, or that a snapshot read, becomes a record of
+    the event in it; its other changes and tombstones are left out, updates with a line in the log. Records that are no envelopes
+    stay. It raises ConfigError for an update where that is `fatal`, DecodeError for a table or row that lacks what an option
+    names."""
     return _Router(options)
 
 

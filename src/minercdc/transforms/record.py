@@ -114,13 +114,13 @@ class ConnectRecord:
 
 
 Transform: TypeAlias = Callable[[ConnectRecord], ConnectRecord | None]
-"""A transformation: None for a record that is left out. Raises DecodeError for one that it does not fit; the outbox may raise
-ConfigError (`outbox.event_router`)."""
+"""A transformation: None for a record that is left out. Raises DecodeError, or an error of Python, for one that it does not fit;
+the outbox may raise ConfigError (`outbox.event_router`)."""
 
 
 class BySchema(Generic[T]):
-    """Keeps what `make` makes of each schema, by the schema's identity: it is called once for each, and so is RecordSchemaError kept that it
-    raises."""
+    """Keeps what `make` makes of each schema, or the RecordSchemaError that it raises, by the schema's identity: `make` is called
+    once for each, and again after any other error."""
 
     def __init__(self, make: Callable[[Schema], T]) -> None:
         self._make = make

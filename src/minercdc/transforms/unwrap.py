@@ -145,9 +145,9 @@ def unknown_members(options: Unwrap, envelope: Schema) -> Iterator[tuple[str, st
 
 
 def unwrap(options: Unwrap) -> Transform:
-    """The transformation ExtractNewRecordState: the row in place of the envelope, with what is to be added; what deletes
-    become, and whether tombstones stay, as the options say. Records that are no envelopes stay. It raises DecodeError
-    for a record that it does not fit."""
+    """The transformation ExtractNewRecordState: the row in place of the envelope, with what is to be added; what deletes become,
+    and whether tombstones stay, as the options say. A TRUNCATE is left out; records that are no envelopes stay. It raises
+    DecodeError for a record that it does not fit."""
     return _Unwrap(options)
 
 

@@ -197,6 +197,25 @@ def test_a_directory_that_is_removed_under_the_connector_fences_it(tmp_path: Pat
     writer.close()
 
 
+def test_a_directory_that_a_file_replaces_fences_it(tmp_path: Path) -> None:
+    writer = sink(tmp_path / "s")
+    (tmp_path / "s").rename(tmp_path / "moved")
+    (tmp_path / "s").write_text("")
+    with pytest.raises(FencedError, match="removed or replaced"):
+        writer.check_owner()
+    writer.close()
+
+
+def test_a_lock_that_cannot_be_looked_at_is_an_error_of_the_sink(tmp_path: Path) -> None:
+    writer = sink(tmp_path)
+    lock = tmp_path / segment_log.LOCK
+    lock.unlink()
+    lock.symlink_to(lock)
+    with pytest.raises(SinkError, match="looking at .*owner.lock failed"):
+        writer.check_owner()
+    writer.close()
+
+
 def test_segments_of_another_connector_are_left_alone(tmp_path: Path) -> None:
     sink(tmp_path).close()
     with pytest.raises(SinkError, match="of connector c, not of d"):
