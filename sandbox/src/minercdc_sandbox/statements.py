@@ -1,6 +1,7 @@
 """Statements of a session, each an object of its kind that checks and runs itself.
 
-text -> parse -> Query | Change | Block | Command -> plan, remembered by the planner -> Result
+text -> parse -> Query | Change -> plan, remembered by the planner -> Result
+                 Block | Command, compiled or parsed at each run -> Result
 """
 
 from __future__ import annotations

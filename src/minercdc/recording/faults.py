@@ -32,7 +32,7 @@ def to_json(error: BaseException) -> dict[str, JsonValue]:
         return {"kind": "UnicodeDecodeError", "text": error.reason}
     detail = error.args[0] if error.args else None
     saved: dict[str, JsonValue] = {
-        "kind": type(error).__name__,
+        "kind": "OSError" if isinstance(error, OSError) else type(error).__name__,  # its subclasses are classified alike
         "code": int(getattr(detail, "code", 0) or 0),
         "full_code": str(getattr(detail, "full_code", "") or ""),
         "text": str(error),
@@ -44,8 +44,8 @@ def to_json(error: BaseException) -> dict[str, JsonValue]:
 
 
 def from_json(saved: dict[str, Any]) -> Exception:
-    """An error that `codes.classify` classifies as the one of which `to_json` made `saved`; it is returned, not raised.
-    Raises KeyError or ValueError when `saved` is no such document."""
+    """An error that `codes.oracle_errors` takes as the one of which `to_json` made `saved`: a driver's error that is classified
+    alike, an OSError or a UnicodeDecodeError. It is returned, not raised. Raises KeyError or ValueError for no such document."""
     kind = saved["kind"]
     if kind == "UnicodeDecodeError":
         return UnicodeDecodeError("utf-8", b"?", 0, 1, str(saved["text"]))

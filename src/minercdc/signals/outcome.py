@@ -1,5 +1,5 @@
-"""What the thread that reads a table hands to the stage: Began, where the stored state has no order, Chunks, and Failed or Broken
-as the last."""
+"""What the thread that reads a table hands to the stage: Began, where the stored state has no order or its columns are gone, also
+after Chunks; Chunks, the last one `final`; at an error Failed or Broken as the last."""
 
 from __future__ import annotations
 

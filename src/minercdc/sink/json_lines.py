@@ -201,7 +201,8 @@ class JsonLines:
             )
 
     def check_owner(self) -> None:
-        """Raise FencedError when the lock file was removed or replaced, since another process may have taken over."""
+        """Raise FencedError when the lock file was removed or replaced, since another process may have taken over; SinkError when it
+        cannot be looked at."""
         self._lock.check()
 
     def load_offset(self) -> Offset | None:

@@ -137,7 +137,7 @@ class SegmentSink:
 
     def check_owner(self) -> None:
         """Raise FencedError when the directory or its lock file was removed or replaced, since another process may have taken
-        over."""
+        over; SinkError when it cannot be looked at."""
         self._lock.check()
 
     def load_offset(self) -> Offset | None:

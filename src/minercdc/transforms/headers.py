@@ -15,8 +15,8 @@ from minercdc.transforms.schemas import STRING, fields_of, member, struct_like
 
 def header_to_value(options: HeaderToValue) -> Transform:
     """The transformation HeaderToValue: fields of the value with the values of headers, which stay with `copy` only. A
-    field may stand in a struct: `after.NAME`. A record without value, or without such headers, stays as it is. It raises
-    DecodeError for a record that it does not fit."""
+    field may stand in a struct, `after.NAME`: one that is null stays null, and lacks it. A record without value, or without
+    such headers, stays as it is. It raises DecodeError for a record that it does not fit."""
     pairs = [(header, tuple(field.split("."))) for header, field in zip(options.headers, options.fields_, strict=True)]
     # By the value's schema and those of the headers.
     made: dict[tuple[int, ...], tuple[Schema, tuple[Schema, ...]]] = {}

@@ -15,7 +15,7 @@ import oracledb
 import pytest
 
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError, TransientSourceError
-from minercdc.oracle.codes import classify
+from minercdc.oracle.codes import classify, oracle_errors
 from minercdc.recording import faults, values
 from minercdc.recording.file import RecordingWriter, lines_of
 
@@ -117,6 +117,13 @@ def test_an_error_of_the_driver_is_classified_as_the_original() -> None:
     assert isinstance(back.__cause__, oracledb.OperationalError)
     original, again = classify(error, "reading"), classify(back, "reading")
     assert (type(again), str(again)) == (type(original), str(original))
+
+
+@pytest.mark.parametrize("error", [OSError("no route"), ConnectionResetError("reset by peer"), TimeoutError("too late")])
+def test_a_connection_that_broke_is_transient_again(error: OSError) -> None:
+    back = faults.from_json(json.loads(json.dumps(faults.to_json(error))))
+    with pytest.raises(TransientSourceError, match=f"reading: {error}"), oracle_errors("reading"):
+        raise back
 
 
 @pytest.mark.parametrize(

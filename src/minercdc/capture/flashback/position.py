@@ -43,7 +43,7 @@ class FlashbackPosition:
         return self.done[0] if self.done else self.next - 1
 
     def __str__(self) -> str:
-        """`SCN n`, for the log: the last commit SCN that is delivered of a window, between windows the first that is not."""
+        """`SCN n`, for the log: the last commit SCN that is delivered of the window; while none is, the first that is not."""
         return f"SCN {self.delivered_scn + 1 if self.done is None else self.delivered_scn}"
 
     def to_json(self) -> dict[str, JsonValue]:
