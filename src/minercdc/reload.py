@@ -1,4 +1,4 @@
-"""A stream that is begun again with another configuration, within the process."""
+"""The stop flag that ends a stream for good, or to begin again with another configuration; `connector` begins it again."""
 
 from __future__ import annotations
 

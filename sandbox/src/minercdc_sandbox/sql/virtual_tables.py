@@ -174,7 +174,7 @@ def _draw(object_id: int, first: int, following: int) -> bytes:
 
 
 def register_row_sets(connection: apsw.Connection) -> None:
-    """Create the functions o_pack, o_unpack and o_sequence on a connection; they work for `active_run`."""
+    """Create the functions o_pack, o_unpack and o_sequence on a connection; o_sequence draws for `active_run`."""
     connection.create_module("o_unpack", cast(Any, _RowSet()), eponymous=True, eponymous_only=True)
     connection.create_aggregate_function("o_pack", cast(Any, _Packed), -1)
     connection.create_scalar_function("o_sequence", cast(Any, _draw), 3)
