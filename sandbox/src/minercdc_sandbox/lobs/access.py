@@ -155,7 +155,8 @@ def _change_row(
     session: SqlSession, locator: Locator, op: RedoOp, offset: int, amount: int, change: Callable[[LobValue, int], LobValue]
 ) -> bytes:
     """Make a new version of the locator's row with `change` (value, data object id -> value) of its LOB, and log `op` at the
-    0-based `offset`, of `amount` units (of a trim the new length); returns the locator of the new value. Raises ORA-22920 unless
+    0-based `offset`, of `amount` units (of a trim the new length); neither for a
+    LOB_WRITE of 0 units. Returns the locator of the new value. Raises ORA-22920 unless
     the session has locked or changed the row, ORA-22294 when the LOB was opened for reading only, ORA-22275 when the column is
     gone or NULL, and as `change` and `before_change`."""
     if session.lobs.opened.get(locator.identity):

@@ -13,7 +13,7 @@ from minercdc_sandbox.sql.execution import SqlSession
 class SessionLobCalls:
     """The LOB calls of one session, from its client; see `interfaces.LobCalls`.
 
-    :param in_call: makes the context in which a call that changes rows runs, the same as for a statement.
+    :param in_call: makes the context in which `write` and `trim` run, the same as for a statement.
     """
 
     def __init__(self, session: SqlSession, in_call: Callable[[], AbstractContextManager[None]]) -> None:

@@ -53,7 +53,7 @@ def _lob(locator: bytes) -> Argument:
 
 
 def _buffer(arguments: Arguments, locator: bytes) -> str | bytes:
-    """The data to write: a str for a CLOB or NCLOB, bytes for a BLOB, of a text its hexadecimal digits. Raises as
+    """The data to write: a str for a CLOB or NCLOB, bytes for a BLOB, which a text gives as hexadecimal digits. Raises as
     `locator.unpack`, ORA-21560 for NULL, ORA-06502 for bytes in a CLOB, and for a text that is not hexadecimal for a BLOB."""
     data = arguments.value("BUFFER")
     if data is None:

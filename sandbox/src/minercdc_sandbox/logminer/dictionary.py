@@ -49,8 +49,8 @@ class RedoDictionary:
     tracking: bool
 
     def look_up(self, record: RedoRecord) -> TableVersion | None:
-        """The version at the time of the build, with `tracking` the record's own if it is not older; None for a table, or with
-        `tracking` a version, that was not there."""
+        """The version at the time of the build, None for a table that was not there then. With `tracking` the record's own if it
+        is not older, also of a later table; None for a version that is not known."""
         first = self.built.get(record.data_obj)
         if self.tracking and record.data_obj_v >= (first or 1):
             return self.catalog.version_of(record.data_obj, record.data_obj_v)

@@ -93,8 +93,8 @@ class ReadingMemory:
     def note(
         self, context: object, file: int, chunk: int, position: int, open_: Mapping[TransactionKey, MinedTransaction]
     ) -> None:
-        """Remember the transactions that are open before a chunk, unless the place is known or more than 1000 are open; the
-        oldest place is then forgotten. Parameters as in `_Place`."""
+        """Remember the transactions that are open before a chunk, unless the place is known or more than 1000 are open. A
+        new place displaces the oldest one when all are in use. Parameters as in `_Place`."""
         if len(open_) > _REMEMBERED_TRANSACTIONS:
             return
         if any((known.file, known.chunk) == (file, chunk) and known.context == context for known in self._places):
