@@ -101,8 +101,8 @@ Body: TypeAlias = Callable[[ViewSession, Arguments], Out]
 
 def procedures(bodies: Mapping[str, tuple[Sequence[str], Body]]) -> dict[str, Procedure]:
     """Make a package's procedures from the parameter names and the body of each; keys, in and out, are `PACKAGE.NAME` in upper
-    case. Each procedure raises as `Arguments` and as its body, and names a parameter in its result by its position if it was
-    given by position."""
+    case. Each procedure raises as `Arguments` and as its body. The keys of its result are the position, from 0, of a parameter
+    that was given by position, else the name."""
     return {name: _procedure(name.rpartition(".")[2], *rest) for name, rest in bodies.items()}
 
 

@@ -38,7 +38,7 @@ class _Received:
 class ForeignLogs:
     """The archived logs that a downstream database has received of its source: the redo that can be mined there, which is read
     from the source itself. `Instance.open_downstream` makes it, for both databases; it is not kept on disk. Logs that were
-    archived before are not received.
+    archived before it was made are not received.
 
     :param source, catalog, lobs: redo, dictionary and LOBs of the source.
     :ivar stalled: nothing is shipped.

@@ -1,5 +1,5 @@
-"""Reading and writing through a locator, for the wire and DBMS_LOB: a temporary LOB, or the LOB of a row the session has locked.
-A write to a row's LOB makes a new version of the row in the session's transaction.
+"""Reading and writing through a locator, for the wire and DBMS_LOB. A row's LOB can be written once the session has locked or
+changed the row; the write makes a new version of the row in the session's transaction.
 
 Whatever raises ORA-22275 for bytes that are no locator raises ORA-22285 for the locator of a BFILE.
 """
@@ -52,8 +52,8 @@ def read(session: SqlSession, locator: bytes, offset: int, amount: int) -> str |
 def write(session: SqlSession, locator: bytes, offset: int, data: str | bytes) -> bytes:
     """Overwrite or extend from the 1-based `offset` on; returns the locator that shows the new value. Raises ORA-21560 for an
     offset out of range, ORA-22275 for no locator and a freed temporary LOB, ORA-00932 for text in a BLOB; of a row's LOB
-    ORA-22920 unless the session has locked or changed the row, ORA-22275 when its column is gone or NULL, and ORA-22294 when it
-    was opened for reading only."""
+    ORA-22920 unless the session has locked or changed the row, ORA-22275 when its column is gone or NULL, ORA-22294 when it was
+    opened for reading only, and as `before_change`."""
     if offset < 1:
         raise _out_of_range()
     found, store = unpack(locator), _store(session)

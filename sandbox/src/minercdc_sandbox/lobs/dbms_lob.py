@@ -115,8 +115,8 @@ def read(session: SqlSession, arguments: Arguments) -> Out:
 
 def write(session: SqlSession, arguments: Arguments) -> Out:
     """WRITE: the first AMOUNT units of BUFFER, at OFFSET; LOB_LOC gets the new locator. Raises ORA-06502 for bytes in a CLOB and
-    for a text that is not hexadecimal in a BLOB, ORA-21560 for an AMOUNT that is more than the buffer's and for a number that is
-    NULL or below 1, and as `_locator` and `access.write`."""
+    for a text that is not hexadecimal in a BLOB, ORA-21560 for an AMOUNT above 32767 or BUFFER's length, for a NULL BUFFER and for
+    a number that is NULL or below 1, and as `_locator` and `access.write`."""
     locator = _locator(arguments)
     data = _given(arguments, locator)
     return {"LOB_LOC": _lob(access.write(session, locator, _integer(arguments, "OFFSET", 3), data))}
