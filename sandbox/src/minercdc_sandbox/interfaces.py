@@ -185,7 +185,7 @@ class LobCalls(Protocol):
         """Overwrite or extend from the 1-based `offset` on; blanks or zero bytes fill a hole. Returns the locator of the new
         value, for the client; of a temporary LOB the same one. Raises ORA-22920 when the row is not locked by this session,
         ORA-21560 for an offset out of range, ORA-22294 for a row's LOB opened for reading only, ORA-00932 for text in a BLOB,
-        ORA-22275 and ORA-22285 as the class says."""
+        ORA-22275 and ORA-22285 as the class says, ORA-01013 when the client breaks it off."""
 
     def trim(self, locator: bytes, length: int) -> bytes:
         """Cut to `length` units; returns the locator of the new value, of a temporary LOB the same one. Raises ORA-22926 when the
@@ -301,8 +301,8 @@ class Database(Protocol):
         """The instance's name, as V$INSTANCE has it."""
 
     def password_of(self, user: str, service: str) -> str | None:
-        """The password in clear text, which O5LOGON needs; None for a user whom the service's container does not know. A user's name
-        is given as the dictionary has it."""
+        """The password in clear text, which O5LOGON needs; None for a user whom the service's container, of an unknown
+        service the root, does not know. A user's name is given as the dictionary has it."""
 
     def services(self) -> Sequence[str]:
         """Service names, upper case; a connect to another is refused with ORA-12514."""

@@ -29,7 +29,7 @@ from minercdc_sandbox.view_session import as_view_session
 def mine_value(session: Session, handle: int, name: str) -> str | None:
     """The value of `schema.table.column` as a string that converts back to its type; None when it is NULL or `column_present` is 0.
     Raises ORA-01323 before START_LOGMNR and for a number that is no handle, ORA-00904 for a name of another form and for a column
-    that the table does not have, and as `RedoLog.chunks`."""
+    that the table does not have, ORA-03001 as `literal`, and as `RedoLog.chunks`."""
     found = _cell(session, handle, name)
     if found is None or found[1] is None:
         return None
