@@ -51,22 +51,6 @@ def test_a_debezium_connector_registration_is_taken_as_it_is(tmp_path: Path) -> 
     assert set(config.ignored) == {"connector.class", "tasks.max"}
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("minercdc.http.token", "Schlüssel €"),
-        ("minercdc.http.token", "hidden-token\n"),
-        ("minercdc.notification.webhook.authorization", "Bearer Schlüssel"),
-        ("minercdc.notification.webhook.authorization", " Bearer hidden"),
-    ],
-)
-def test_what_no_header_can_have_is_refused(name: str, value: str) -> None:
-    (problem,) = problems({**GOOD, name: value})
-    assert problem.startswith(f"{name}: ")
-    assert value.strip() not in problem
-    assert parse_properties({**GOOD, name: "Bearer of what is left?"})
-
-
 @pytest.mark.parametrize("ending", ["yaml", "nested.yaml", "properties", "json"])
 def test_all_formats_say_the_same(tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"c.{ending}"
@@ -225,18 +209,6 @@ def test_a_file_that_holds_no_properties_is_reported(tmp_path: Path, text: str) 
 def test_every_example_loads(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINERCDC_PASSWORD", "x")
     load_config(file)
-
-
-def test_notifications_want_a_topic_and_channels_that_are_there() -> None:
-    assert problems({**GOOD, "notification.enabled.channels": "sink"}) == [
-        "notification.sink.topic.name: needed, since notification.enabled.channels has sink"
-    ]
-    (refused,) = problems({**GOOD, "notification.enabled.channels": "log,jmx"})
-    assert "GET /notifications" in refused
-    chosen = parse_properties(
-        {**GOOD, "notification.enabled.channels": "log,sink", "notification.sink.topic.name": "reports"}
-    )
-    assert chosen.notifications.sink_topic == "reports"
 
 
 @pytest.mark.parametrize(
@@ -471,69 +443,6 @@ def test_the_case_of_key_columns_does_not_matter() -> None:
         assert key_columns(config.filters, former=True)(table) == (0,)
 
 
-WITHOUT_KAFKA = {
-    "topic.prefix": "p",
-    "database.hostname": "h",
-    "database.user": "u",
-    "database.password": "p",
-    "database.dbname": "d",
-}
-
-
-def test_a_sink_without_kafka_needs_no_brokers_and_keeps_its_history_beside_the_records() -> None:
-    segments = {**WITHOUT_KAFKA, "debezium.sink.type": "Segments", "minercdc.sink.path": "/data/s"}
-    config = parse_properties(segments)
-    assert not config.sink.is_kafka
-    assert config.history.file == Path("/data/s/connector.schema-history")
-    lines = {**WITHOUT_KAFKA, "debezium.sink.type": "json", "minercdc.sink.path": "out/c.jsonl"}
-    assert parse_properties(lines).history.file == Path("out/c.jsonl.schema-history")
-    stdout = parse_properties({**lines, "minercdc.sink.path": "-", "name": "n", "minercdc.state.dir": "state"})
-    assert stdout.sink.file is None
-    assert stdout.history.file == Path("state/stdout-n.schema-history")
-    given = {"schema.history.internal": "file", "schema.history.internal.file.filename": "h"}
-    assert parse_properties({**segments, **given}).history.file == Path("h")
-
-
-def test_properties_of_kafka_are_without_effect_on_another_sink() -> None:
-    config = parse_properties({**GOOD, "debezium.sink.type": "segments", "minercdc.sink.path": "s"})
-    assert set(config.ignored.values()) == {"debezium.sink.type is segments"}
-    assert "schema.history.internal.kafka.topic" in config.ignored
-    assert parse_properties({**GOOD, "minercdc.sink.path": "s"}).ignored == {
-        "minercdc.sink.path": "debezium.sink.type is kafka"
-    }
-
-
-def test_what_a_sink_lacks_or_cannot_be_without_kafka_is_named() -> None:
-    assert problems(WITHOUT_KAFKA) == [
-        "minercdc.kafka.bootstrap.servers: needed (or schema.history.internal.kafka.bootstrap.servers)"
-    ]
-    assert problems({**WITHOUT_KAFKA, "debezium.sink.type": "segments"}) == [
-        "minercdc.sink.path: needed with debezium.sink.type=segments"
-    ]
-    segments = {**WITHOUT_KAFKA, "debezium.sink.type": "segments", "minercdc.sink.path": "s"}
-    assert "not standard output" in problems({**segments, "minercdc.sink.path": "-"})[0]
-    found = problems(
-        {**segments, "signal.enabled.channels": "kafka,file", "schema.history.internal": "kafka", "database.port": "no"}
-    )
-    assert [line.split(":")[0] for line in found] == [
-        "database.port",
-        "schema.history.internal",
-        "signal.enabled.channels",
-    ]
-
-
-def test_marks_that_are_deleted_again_do_not_go_with_triggers() -> None:
-    change = {
-        "database.connection.adapter": "txlog",
-        "incremental.snapshot.watermarking.strategy": "insert_delete",
-        "signal.data.collection": "ORCLPDB1.S.SIGNALS",
-    }
-    assert any(
-        "insert_delete does not go with database.connection.adapter=txlog" in line for line in problems({**GOOD, **change})
-    )
-    parse_properties({**GOOD, **change, "incremental.snapshot.watermarking.strategy": "insert_insert"})
-
-
 def test_properties_of_another_adapter_have_no_effect() -> None:
     both = {"minercdc.flashback.interval.ms": "10", "query.fetch.size": "10"}
     for adapter, foreign in (("logminer", "minercdc.flashback.interval.ms"), ("flashback", "query.fetch.size")):
@@ -555,37 +464,6 @@ def test_strategies_of_incremental_reading() -> None:
 def test_a_strategy_that_is_none_is_refused(given: str) -> None:
     with pytest.raises(ConfigError, match=r"minercdc\.flashback\.incremental: .* is not SCHEMA\.TABLE=ora_rowscn"):
         parse_properties({**GOOD, "minercdc.flashback.incremental": given})
-
-
-RESELECT = {"post.processors": "r", "r.type": "io.debezium.processors.reselect.ReselectColumnsPostProcessor"}
-
-
-def test_the_reselect_post_processor_is_our_own_property() -> None:
-    assert parse_properties({**GOOD, **RESELECT}).capture.minercdc_lob_reselect == "unavailable"
-    never = parse_properties(
-        {**GOOD, **RESELECT, "r.reselect.unavailable.values": "false", "r.reselect.null.values": "true"}
-    )
-    assert never.capture.minercdc_lob_reselect == "none"
-    assert "a null in redo is the value" in never.ignored["r.reselect.null.values"]
-    ours = {"minercdc.lob.reselect": "key_change"}
-    assert parse_properties({**GOOD, **RESELECT, **ours}).capture.minercdc_lob_reselect == "key_change"
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"r.type": "io.debezium.processors.S3"}, "r.type: io.debezium.processors.S3 is no post processor that is built in"),
-        (
-            {"r.reselect.columns.include.list": "A.B:C"},
-            "r.reselect.columns.include.list: not supported; minercdc.lob.reselect",
-        ),
-        ({"r.reselect.error.handling.mode": "FAIL"}, "r.reselect.error.handling.mode: only WARN is supported"),
-        ({"r.x": "1"}, "r.x: this post processor has no such option"),
-    ],
-)
-def test_what_the_reselect_post_processor_cannot_do_is_refused(change: dict[str, str], problem: str) -> None:
-    (found,) = problems({**GOOD, **RESELECT, **change})
-    assert found.startswith(problem)
 
 
 def test_structured_times_are_refused_with_the_reason() -> None:

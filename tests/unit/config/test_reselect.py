@@ -1,0 +1,38 @@
+"""The post processor that reselects columns, as a property of our own."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.config.test_load import GOOD, problems
+
+from minercdc.config.load import parse_properties
+
+RESELECT = {"post.processors": "r", "r.type": "io.debezium.processors.reselect.ReselectColumnsPostProcessor"}
+
+
+def test_the_reselect_post_processor_is_our_own_property() -> None:
+    assert parse_properties({**GOOD, **RESELECT}).capture.minercdc_lob_reselect == "unavailable"
+    never = parse_properties(
+        {**GOOD, **RESELECT, "r.reselect.unavailable.values": "false", "r.reselect.null.values": "true"}
+    )
+    assert never.capture.minercdc_lob_reselect == "none"
+    assert "a null in redo is the value" in never.ignored["r.reselect.null.values"]
+    ours = {"minercdc.lob.reselect": "key_change"}
+    assert parse_properties({**GOOD, **RESELECT, **ours}).capture.minercdc_lob_reselect == "key_change"
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"r.type": "io.debezium.processors.S3"}, "r.type: io.debezium.processors.S3 is no post processor that is built in"),
+        (
+            {"r.reselect.columns.include.list": "A.B:C"},
+            "r.reselect.columns.include.list: not supported; minercdc.lob.reselect",
+        ),
+        ({"r.reselect.error.handling.mode": "FAIL"}, "r.reselect.error.handling.mode: only WARN is supported"),
+        ({"r.x": "1"}, "r.x: this post processor has no such option"),
+    ],
+)
+def test_what_the_reselect_post_processor_cannot_do_is_refused(change: dict[str, str], problem: str) -> None:
+    (found,) = problems({**GOOD, **RESELECT, **change})
+    assert found.startswith(problem)
