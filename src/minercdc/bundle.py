@@ -67,8 +67,8 @@ _CALL_SECONDS = 5.0
 
 def write_bundle(config: ConnectorConfig, path: Path, file: Path) -> list[str]:
     """Write the archive, a .tar.gz, with mode 0600 when it is new; returns the names of the files in its folder
-    `minercdc-bundle`. Logs a warning when Kafka does not answer. One that cannot be made, as when the database does not answer,
-    holds the error instead. Connects to the database, Kafka and the HTTP port of the running process.
+    `minercdc-bundle`. A file that cannot be made, as when the database does not answer, holds the error instead. Connects to the
+    database, Kafka and the HTTP port of the running process; logs a warning when Kafka does not answer.
 
     :param path: of the configuration.
     :param file: of the archive; one that is there is replaced, and keeps its mode.

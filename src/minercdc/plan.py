@@ -89,7 +89,7 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
         tables = list(_all_tables(config, connection, names, client))
         yield from _shown(tables, table_names(config))
         yield from _times(config, connection, tables, reads)
-        several = _has_several_instances(connection)
+        several = _reads_redo(config) and _has_several_instances(connection)
     yield from _findings(config, [*broker, *(() if silent else offset_findings(config))])
     needed = grants(config, [one.schema.id for one in tables], several_instances=several)
     yield from ("", "grants, by a DBA:", *(f"  {one}" for one in needed))
@@ -204,6 +204,10 @@ def check_tables(config: ConnectorConfig) -> None:
                 raise table.refused
 
 
+def _reads_redo(config: ConnectorConfig) -> bool:
+    return adapter_factory(config.database.database_connection_adapter).reads_redo
+
+
 def _has_several_instances(connection: oracledb.Connection) -> bool:
     """False, too, where V$THREAD is not granted yet: once it is, a later plan has the grants for several. Raises SourceError."""
     try:
@@ -254,7 +258,7 @@ def _times(
             f"snapshot: {sum(known):,} rows{missing}; about {seconds_text(sum(known) / ROWS_PER_SECOND)} at {ROWS_PER_SECOND:,} rows/s of one core"
             f" (snapshot.max.threads={config.snapshot.snapshot_max_threads})"
         )
-    if not adapter_factory(config.database.database_connection_adapter).reads_redo:
+    if not _reads_redo(config):
         return
     try:
         with oracle_errors("reading V$ARCHIVED_LOG"), connection.cursor() as cursor:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from minercdc.capture.adapter import AdapterFactory
+from minercdc.capture.registry import adapter_factory
 from minercdc.capture.txlog.names import ALERT, CORE, LOG, SOURCES, quoted, view_of
 from minercdc.config.load import ConnectorConfig
 from minercdc.oracle.connect import database_names
@@ -35,10 +37,8 @@ def grants(config: ConnectorConfig, tables: Sequence[TableId], *, several_instan
     """
     database = config.database
     user = database.session_user.upper()
-    everywhere = user.startswith("C##")
     yield from grants_of_session(config)
-    for grant in _of_views(config, several_instances=several_instances):
-        yield grant.statement(user, everywhere=everywhere)
+    yield from _statements(user, _of_views(config, several_instances=several_instances))
     names = database_names(database)
     for number, (container, name) in enumerate(zip(database.pdbs or (None,), names, strict=True)):
         if container:
@@ -49,40 +49,46 @@ def grants(config: ConnectorConfig, tables: Sequence[TableId], *, several_instan
         yield from _in_database(config, user, [one for one in tables if inside in (None, one.database)], inside)
     if config.secondary.is_downstream:
         yield "-- In the downstream database, where the user has the same name:"
-        there = [CREATE_SESSION, LOGMINING, DBMS_LOGMNR, *DOWNSTREAM_VIEWS]
-        yield from (grant.statement(user, everywhere=everywhere) for grant in there)
+        yield from _statements(user, [CREATE_SESSION, LOGMINING, DBMS_LOGMNR, *DOWNSTREAM_VIEWS])
 
 
 def grants_of_session(config: ConnectorConfig) -> Iterator[str]:
     """The statements without which the user does not log on, or does not come to where its tables are."""
     user = config.database.session_user.upper()
-    everywhere = user.startswith("C##")
-    for grant in (CREATE_SESSION, SET_CONTAINER) if everywhere and _mines(config) else (CREATE_SESSION,):
-        yield grant.statement(user, everywhere=everywhere)
+    goes_on_to_pdb = _is_common(user) and _adapter(config).family == "logminer"
+    yield from _statements(user, [CREATE_SESSION, SET_CONTAINER] if goes_on_to_pdb else [CREATE_SESSION])
 
 
-def _mines(config: ConnectorConfig) -> bool:
-    return config.database.database_connection_adapter in ("logminer", "logminer_unbuffered")
+def _statements(user: str, wanted: Iterable[Grant]) -> Iterator[str]:
+    return (grant.statement(user, everywhere=_is_common(user)) for grant in wanted)
+
+
+def _is_common(user: str) -> bool:
+    return user.startswith("C##")
+
+
+def _adapter(config: ConnectorConfig) -> AdapterFactory:
+    return adapter_factory(config.database.database_connection_adapter)
 
 
 def _of_views(config: ConnectorConfig, *, several_instances: bool) -> Iterator[Grant]:
     """What is granted once, where LogMiner runs: views, packages and LOGMINING."""
-    reads_transactions = _mines(config) or config.database.database_connection_adapter in ("olr", "fors_olr")
-    if _mines(config):
+    adapter = _adapter(config)
+    if adapter.family == "logminer":
         yield from (LOGMINING, DBMS_LOGMNR, *MINING_VIEWS)
         if config.log_mining.log_mining_strategy == "redo_log_catalog":
             yield DBMS_LOGMNR_D
         yield from OPTIONAL_VIEWS
-    elif reads_transactions:
+    elif adapter.reads_redo:
         yield from SERVER_VIEWS
-    if reads_transactions and several_instances:
+    if adapter.reads_redo and several_instances:
         yield from SEVERAL_INSTANCES
     if config.snapshot.snapshot_max_threads > 1:
         yield from EXTENT_VIEWS
 
 
 def _of_flush_table(config: ConnectorConfig, user: str) -> Iterator[str]:
-    if _mines(config) and (table := config.log_mining.minercdc_log_mining_flush_table):
+    if _adapter(config).family == "logminer" and (table := config.log_mining.minercdc_log_mining_flush_table):
         yield f"-- For {table.upper()}, which the connector makes in the user's default tablespace, with a quota there:"
         yield CREATE_TABLE.statement(user)
 

@@ -114,7 +114,7 @@ def grant_flush_table(source: ExaminedSource) -> Iterator[Finding]:
         return
     there = source.rows("SELECT 1 FROM USER_TABLES WHERE TABLE_NAME = :name", "reading USER_TABLES", name=table.upper())
     if not there and not source.privileges & {"CREATE TABLE", "CREATE ANY TABLE", "DBA", "RESOURCE"}:
-        fix = f"GRANT CREATE TABLE TO {source.user}; ALTER USER {source.user} QUOTA 1M ON USERS;"
+        fix = f"{grants.CREATE_TABLE.statement(source.user)} ALTER USER {source.user} QUOTA 1M ON USERS;"
         yield advice(
             "grant-flush-table",
             f"{source.user} has no table {table} and may not create it: the log writer is not woken",

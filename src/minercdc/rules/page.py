@@ -66,6 +66,7 @@ def checks_page() -> str:
     )
     lines += _lines("several instances", grants.SEVERAL_INSTANCES)
     lines += _lines("`log.mining.strategy=redo_log_catalog`", [grants.DBMS_LOGMNR_D])
+    lines += _lines("`minercdc.log.mining.flush.table` that is not there", [grants.CREATE_TABLE])
     lines += _lines("snapshots", [grants.SELECT_TABLE, grants.FLASHBACK_TABLE])
     lines += _lines("`snapshot.locking.mode=shared` and no `SELECT` on each table", [grants.LOCK_ANY_TABLE])
     lines += _lines("SELECTs of one's own; `flashback`", [grants.DBMS_FLASHBACK])
