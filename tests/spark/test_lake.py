@@ -8,11 +8,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.spark.connector import Connector
 from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.events import Op, Row
+from minercdc.lake.own_sessions import prefer_few_partitions
 from minercdc.schema.table import Column, TableId, TableSchema
 
 if TYPE_CHECKING:
@@ -166,3 +168,15 @@ def test_a_table_without_key_is_kept_by_rowid(
     connector.commit()
     sync()
     assert lake(spark, config, plain) == []
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, "2"), ("7", "7")])
+def test_a_session_that_is_not_ours_reads_deltas_logs_in_few_tasks_unless_it_says_otherwise(
+    spark: SparkSession, given: str | None, used: str
+) -> None:
+    setting, session = "spark.databricks.delta.snapshotPartitions", spark.newSession()
+    session.conf.unset(setting)
+    if given is not None:
+        session.conf.set(setting, given)
+    prefer_few_partitions(session)
+    assert session.conf.get(setting) == used

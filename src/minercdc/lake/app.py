@@ -21,6 +21,7 @@ from minercdc.lake.jvm import java_class
 from minercdc.lake.maintenance import READERS_TIME, Maintenance
 from minercdc.lake.marks import Ends, Mark, Marks
 from minercdc.lake.merger import Merger
+from minercdc.lake.own_sessions import prefer_few_partitions
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.spark_session import refuse_connect
 from minercdc.lake.stream import read_topics
@@ -106,6 +107,7 @@ class Lake:
         """One micro-batch: append it to the change log, and note how far the topics are read then. Raises as
         `Merger.note_unread` and `AvroTopics.learn`, and what Spark raises."""
         if not self._writer:
+            prefer_few_partitions(records.sparkSession)  # the query's own
             self._writer = str(json.loads(self._content(f"{self._paths.checkpoint}/metadata"))["id"])
         ends = self._ends(number)
         self._merger.note_unread(self._read, ends)

@@ -25,6 +25,7 @@ from minercdc.lake.decode import RowDecoder
 from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, exists, newest_version
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.merge import key_ids
+from minercdc.lake.own_sessions import own_session
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.retention import Cut, cut
 from minercdc.lake.sql import literal
@@ -80,7 +81,7 @@ class Maintenance:
         least: timedelta = timedelta(0),
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._spark = spark.newSession()
+        self._spark = own_session(spark)
         for name, value in _SETTINGS.items():
             self._spark.conf.set(name, value)
         self._paths = LakePaths(config)

@@ -1,4 +1,4 @@
-"""Spark sessions of the lake's own, in one application; and what a user's session needs while queries are made in it."""
+"""Spark sessions of the lake's own, in one application; and what a session that is not ours needs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
 # What the tables' names and times need in every session.
 _SESSION_SETTINGS = {_CASE_SENSITIVE: "true", "spark.sql.session.timeZone": "UTC"}
+# Tasks that read a table's log, before and after each commit. Delta makes 50, which take longer than everything else of a small merge.
+SNAPSHOT_PARTITIONS = ("spark.databricks.delta.snapshotPartitions", "2")
 
 
 def compile_code(session: SparkSession, *, wanted: bool) -> None:
@@ -26,7 +28,15 @@ def own_session(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     for name, value in _SESSION_SETTINGS.items():
         session.conf.set(name, value)
+    prefer_few_partitions(session)
     return session
+
+
+def prefer_few_partitions(session: SparkSession) -> None:
+    """Have Delta read a table's log in few tasks, unless the session's settings say in how many."""
+    name, value = SNAPSHOT_PARTITIONS
+    if session.conf.get(name, None) is None:
+        session.conf.set(name, value)
 
 
 @contextmanager

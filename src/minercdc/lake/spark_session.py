@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, LakeError, LocalServiceError
+from minercdc.lake.own_sessions import prefer_few_partitions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,6 +80,7 @@ def _submitted(name: str, settings: Mapping[str, str]) -> SparkSession:
         spark = builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
         raise LocalServiceError(f"Spark did not start: {error}") from None
+    prefer_few_partitions(spark)
     missing = [one for one in _CLASSES if not has_class(spark, one)]
     if missing:
         from minercdc.local.artifacts import SPARK
