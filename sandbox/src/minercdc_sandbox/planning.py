@@ -25,8 +25,9 @@ class ChangePlan(Protocol):
     """The plan of a DML statement, which may run any number of times while the dictionary does not change."""
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
-        """Run the statement for each row of binds, undo it and raise OraError if it fails. Call with the storage locked, which
-        waiting for a lock of another transaction releases."""
+        """Run the statement for each row of binds. An error undoes what was done for that row of binds only; it is raised as
+        OraError, or noted in the result with `call.batch_errors`. Call with the storage locked, which waiting for a lock of
+        another transaction releases."""
 
 
 _PLANNERS: dict[type, Callable[[Environment, Any, Sequence[BindType]], ChangePlan]] = {

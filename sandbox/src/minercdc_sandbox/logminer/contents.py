@@ -1,7 +1,6 @@
 """V$LOGMNR_CONTENTS: its columns, and its rows made of redo records.
 
-A record is one row, or several when its SQL is longer than 4000 bytes (CSF 1 on all but the last). What all rows of a
-transaction or of a table share is encoded once and concatenated.
+A record is one row, or several when its SQL is longer than 4000 bytes (CSF 1 on all but the last).
 """
 
 from __future__ import annotations

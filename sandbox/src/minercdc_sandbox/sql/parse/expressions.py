@@ -25,7 +25,7 @@ def _text(text: str, at: int) -> ast.Literal:
 
 
 class ExpressionGrammar(AnalyticGrammar):
-    """Reads expressions and conditions; the layer of `Parser` between calls and relations.
+    """Reads expressions and conditions; the layer of `Parser` between the clauses of calls and relations.
 
     :ivar query: reads a query; a method of `QueryGrammar`.
     """
