@@ -36,8 +36,8 @@ class _Received:
 
 
 class ForeignLogs:
-    """The archived logs that a downstream database has received of its sourceand that can be mined there. Their redo is read from
-    the source itself; nothing is kept on disk. Logs that were archived before it was made are not received.
+    """The archived logs that a downstream database has received of its source, and that can be mined there. Their redo is read
+    from the source itself; nothing is kept on disk. Logs that were archived before it was made are not received.
 
     :param source, catalog, lobs: redo, dictionary and LOBs of the source.
     :ivar stalled: nothing is shipped.

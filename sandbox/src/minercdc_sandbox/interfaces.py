@@ -114,8 +114,8 @@ class BindType:
 
 
 class Rows(Protocol):
-    """An open query result, as of the moment the query began (statement-level read consistency). Whoever got it in a `Result`
-    closes it, or reads it to the end."""
+    """An open query result; stored rows are as of the moment the query began (statement-level read consistency). Whoever got it
+    in a `Result` closes it, or reads it to the end."""
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
         """The next `count` rows; fewer mean the end. Raises OraError, and `faults.ConnectionLost` by a fault. After `close` it

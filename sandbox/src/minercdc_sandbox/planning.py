@@ -40,8 +40,9 @@ _PLANNERS: dict[type, Callable[[Environment, Any, Sequence[BindType]], ChangePla
 
 
 class Planner:
-    """Makes and remembers the plans of one session, at most 400, then it forgets all; each is made again after a DDL. Call it
-    with the storage locked if the plan is for stored rows. Its methods raise the errors of names, types, privileges and clauses.
+    """Makes and remembers the plans of one session, at most 400, then it forgets all; each is made again after a DDL. A plan on
+    stored rows is made and started under one hold of the storage lock. Its methods raise the errors of names, types, privileges
+    and clauses.
 
     :param environment: returns the session's present environment.
     """

@@ -340,7 +340,6 @@ class RowWriter:
 
 
 def _index_of(record: RedoRecord) -> str | None:
-    """Name of the index that an INTERNAL record maintains; None for any other record."""
     if record.op is not RedoOp.INTERNAL or not (record.info or "").startswith(INDEX_INFO):
         return None
     return (record.info or "").removeprefix(INDEX_INFO)

@@ -230,8 +230,6 @@ class ExpressionGrammar(AnalyticGrammar):
         return ast.Call(f"XMLTYPE.{method}", [operand], token.start)
 
     def _returned(self, token: Token, *names: str) -> ast.TypeName:
-        """Read the type after RETURNING; `token` is the function. Raises ORA-03001 for one that is not among `names`, and as
-        `type_name`."""
         target = self.type_name()
         if target.name not in names:
             raise OraError(3001, f"unimplemented feature: {token.text} RETURNING {target.name}", target.at)

@@ -121,7 +121,6 @@ class Joins(Relations):
 
 
 def _common(left: list[Source], right: list[Source]) -> list[str]:
-    """Names of columns that both sides have, in the left one's order."""
     shown = [
         [c.name for source in side for c in source.columns if not c.hidden and not c.invisible] for side in (left, right)
     ]
