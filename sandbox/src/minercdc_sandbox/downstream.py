@@ -86,8 +86,7 @@ class ForeignLogs:
     def rows(self) -> Iterator[tuple[ArchivedLog, int]]:
         """Generate what V$FOREIGN_ARCHIVED_LOG lists, deleted logs too: a log under its name here, and the DBID of the database
         that wrote it. The logs of the source come last, so that a client that does not look at the DBID is found out. Receives
-        first what is due.
-        """
+        first what is due."""
         self.receive()
         for one in [*self._others, *self._received.values()]:
             yield _here(one), one.dbid

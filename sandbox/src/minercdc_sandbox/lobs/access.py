@@ -126,8 +126,7 @@ def open_lob(session: SqlSession, locator: bytes, *, read_only: bool = False) ->
 
 def close_lob(session: SqlSession, locator: bytes) -> bytes:
     """Note a LOB as closed; returns the same locator. Raises ORA-22289 when the session has not opened it, ORA-22275 for no
-    locator.
-    """
+    locator."""
     if session.lobs.opened.pop(unpack(locator).identity, None) is None:
         raise OraError(22289, "cannot perform LOB CLOSE operation on an unopened file or LOB")
     return locator
@@ -158,8 +157,7 @@ def _change_row(
     """Make a new version of the locator's row with `change` (value, data object id -> value) of its LOB, and log `op` at the
     0-based `offset`, of `amount` units (for a trim the new length). A LOB_WRITE of 0 units does neither. Returns the locator of
     the new value. Raises ORA-22920 unless the session has locked or changed the row, ORA-22294 when the LOB was opened for
-    reading only, ORA-22275 when the column is gone or NULL, and as `change` and `before_change`.
-    """
+    reading only, ORA-22275 when the column is gone or NULL, and as `change` and `before_change`."""
     if session.lobs.opened.get(locator.identity):
         raise OraError(22294, "cannot update a LOB opened in read-only mode")
     storage = session.storage

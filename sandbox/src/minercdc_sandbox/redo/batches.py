@@ -131,7 +131,7 @@ class PackedBatch:
 
     @property
     def rows(self) -> int:
-        """How many rows it has, 1 of a batch of no row."""
+        """How many rows it has; START, COMMIT and the like count as one."""
         return len(self._packed[6])
 
     @property

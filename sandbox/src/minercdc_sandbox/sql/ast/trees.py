@@ -289,7 +289,7 @@ class Derived:
 
 @dataclass(slots=True)
 class Join:
-    """A join.  `kind`: INNER, LEFT, RIGHT, FULL, CROSS; `on` None and `using` [] without these. `at`: its offset."""
+    """A join; `kind`: INNER, LEFT, RIGHT, FULL, CROSS; `on` None and `using` [] without these. `at`: its offset."""
 
     left: Relation
     right: Relation
