@@ -23,8 +23,8 @@ _LONGEST = {"NAME": 30, "MESSAGE": 1800}
 
 @dataclass(slots=True)
 class Alerts:
-    """The alerts of one container: who is registered for which, and the messages that wait for them. Made by the first call of
-    the package there, kept by `Storage.alerts`, and lost with the server process. Call its methods with the storage locked.
+    """The alerts of one container: who is registered for which, and the messages that wait for them. They are lost with the
+    server process. Call its methods with the storage locked.
 
     :param registered: by session id, then by name of an alert: the one message that waits, None for NULL; an empty list for none.
     :param signalling: by name of an alert, the open transaction that has signalled it last; it holds the alert's lock.

@@ -107,7 +107,8 @@ CONNECTOR_GRANTS = (
 class Catalog:
     """The dictionary of one database, named ORCLCDB unless renamed: at first CDB$ROOT, PDB$SEED and ORCLPDB1 with users SYS,
     SYSTEM and C##MINERCDC, made at host seconds `now`. A data directory keeps it as a pickle. `version` rises with each change of
-    a definition (a DDL that changes a member itself increases it), `cache_fills` with each range of a sequence."""
+    a definition (code that changes a member directly must increase it), `cache_fills` with each range of numbers that a sequence
+    reserves."""
 
     database_name = "ORCLCDB"
     instance_name = "ORCLCDB"
@@ -366,7 +367,7 @@ class Catalog:
         self.version += 1
 
     def recycle(self, table: Table, name: str) -> None:
-        """Move a table of the container to the recycle bin under the BIN$ name `name`, and give its triggers BIN$ names."""
+        """Move a table to the recycle bin under the BIN$ name `name`, and give its triggers BIN$ names."""
         del self.containers[table.container].tables[table.owner, table.name]
         table.dropped_as = name
         self.containers[table.container].dropped[name] = table

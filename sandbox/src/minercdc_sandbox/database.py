@@ -206,7 +206,6 @@ class SandboxDatabase:
         return self.shipped
 
     def _of(self, service: str) -> SandboxDatabase:
-        """The database that a service leads to."""
         return self._downstream if self._downstream is not None and service.upper() == downstream.SERVICE else self
 
     def password_of(self, user: str, service: str) -> str | None:

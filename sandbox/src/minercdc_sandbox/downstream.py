@@ -36,9 +36,8 @@ class _Received:
 
 
 class ForeignLogs:
-    """The archived logs that a downstream database has received of its source: the redo that can be mined there, which is read
-    from the source itself. `Instance.open_downstream` makes it, for both databases; it is not kept on disk. Logs that were
-    archived before it was made are not received.
+    """The archived logs that a downstream database has received of its source, and that can be mined there. Their redo is read
+    from the source itself; nothing is kept on disk. Logs that were archived before it was made are not received.
 
     :param source, catalog, lobs: redo, dictionary and LOBs of the source.
     :ivar stalled: nothing is shipped.
@@ -85,9 +84,9 @@ class ForeignLogs:
             one.purged = True
 
     def rows(self) -> Iterator[tuple[ArchivedLog, int]]:
-        """What V$FOREIGN_ARCHIVED_LOG lists, deleted logs too: a log under its name here, and the DBID of the database that wrote
-        it; the source's own come last, so that a client that does not look at the DBID is found out. Receives first what is due.
-        """
+        """Generate what V$FOREIGN_ARCHIVED_LOG lists, deleted logs too: a log under its name here, and the DBID of the database
+        that wrote it. The logs of the source come last, so that a client that does not look at the DBID is found out. Receives
+        first what is due."""
         self.receive()
         for one in [*self._others, *self._received.values()]:
             yield _here(one), one.dbid

@@ -3,8 +3,8 @@
     faults.add(Fault("fetch", matching="V$LOGMNR_CONTENTS", nth=3, code=1555))     the third fetch of such a query
     faults.add(Fault("commit", username="APP", drop=True))                        the next commit of APP, not done
 
-A call meets the faults before it does anything, so it has had no effect. The same by SQL:
-package DBMS_SANDBOX (faults_package.py).
+A call meets the faults before it does anything: one that fails has had no effect. The same by SQL: package DBMS_SANDBOX
+(faults_package.py).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Fault:
     :param seconds: wait so long before going on (or failing).
     :param matching: only calls whose statement contains this text, in any case; '' all. Calls other than `execute` and `fetch`
         have no statement.
-    :param username: only that user's calls, upper case; '' all users'.
+    :param username: only that user's calls, upper case; '' for those of all users.
     :param nth: the first of the matching calls that it hits, from 1.
     :param times: how many in a row it hits from there; 0: all.
     :ivar met: how many matching calls there were.

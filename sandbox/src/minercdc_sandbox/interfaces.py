@@ -114,8 +114,8 @@ class BindType:
 
 
 class Rows(Protocol):
-    """An open query result, as of the moment the query began (statement-level read consistency). Whoever got it in a `Result`
-    closes it, or reads it to the end."""
+    """An open query result; stored rows are as of the moment the query began (statement-level read consistency). Whoever got it
+    in a `Result` closes it, or reads it to the end."""
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
         """The next `count` rows; fewer mean the end. Raises OraError, and `faults.ConnectionLost` by a fault. After `close` it
@@ -171,21 +171,20 @@ class LobCalls(Protocol):
     """
 
     def length(self, locator: bytes) -> int:
-        """Length of the LOB, in the units of the class. Raises ORA-22275 and ORA-22285 as the class says."""
+        """Length of the LOB, in the units of the class."""
 
     def read(self, locator: bytes, offset: int, amount: int) -> str | bytes:
         """`amount` units or as many as there are from the 1-based `offset` on; '' or b'' after the end.
 
         Half of a surrogate pair at either end comes as that half (a lone surrogate in the str): encode the result with
-        `utf-16-be` and `surrogatepass`. Raises ORA-21560 for an offset or amount out of range, ORA-22275 and ORA-22285 as the
-        class says.
+        `utf-16-be` and `surrogatepass`. Raises ORA-21560 for an offset or amount out of range.
         """
 
     def write(self, locator: bytes, offset: int, data: str | bytes) -> bytes:
         """Overwrite or extend from the 1-based `offset` on; blanks or zero bytes fill a hole. Returns the locator of the new
         value, for the client; of a temporary LOB the same one. Raises ORA-22920 when the row is not locked by this session,
         ORA-21560 for an offset out of range, ORA-22294 for a row's LOB opened for reading only, ORA-00932 for text in a BLOB,
-        ORA-22275 and ORA-22285 as the class says, ORA-01013 when the client breaks it off."""
+        ORA-22275 when the row's column is gone or NULL, ORA-01013 when the client breaks it off."""
 
     def trim(self, locator: bytes, length: int) -> bytes:
         """Cut to `length` units; returns the locator of the new value, of a temporary LOB the same one. Raises ORA-22926 when the
@@ -195,21 +194,19 @@ class LobCalls(Protocol):
         """The locator of a new, empty temporary LOB of this session, which is there until `free_temporary` or the session's end."""
 
     def free_temporary(self, locator: bytes) -> None:
-        """Free a temporary LOB; does nothing for another LOB or a freed one. Raises ORA-22275 and ORA-22285 as the class says."""
+        """Free a temporary LOB; does nothing for another LOB or a freed one."""
 
     def open(self, locator: bytes, *, read_only: bool = False) -> bytes:
-        """Open the LOB; returns the locator for the client. Raises ORA-22293 when it is open already, ORA-22275 and ORA-22285 as
-        the class says."""
+        """Open the LOB; returns the locator for the client. Raises ORA-22293 when it is open already."""
 
     def close(self, locator: bytes) -> bytes:
-        """Close the LOB; returns the locator for the client. Raises ORA-22289 when it is not open, ORA-22275 and ORA-22285 as the
-        class says."""
+        """Close the LOB; returns the locator for the client. Raises ORA-22289 when it is not open."""
 
     def is_open(self, locator: bytes) -> bool:
-        """Whether the session has opened the LOB. Raises ORA-22275 and ORA-22285 as the class says."""
+        """Whether the session has opened the LOB."""
 
     def chunk_size(self, locator: bytes) -> int:
-        """Usable bytes of a chunk, as of DBMS_LOB.GETCHUNKSIZE. Raises ORA-22275 and ORA-22285 as the class says."""
+        """Usable bytes of a chunk, as of DBMS_LOB.GETCHUNKSIZE."""
 
 
 class Session(Protocol):

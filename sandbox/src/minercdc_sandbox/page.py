@@ -163,9 +163,8 @@ def _faults() -> str:
 
 
 def _raised() -> Iterator[tuple[int, str]]:
-    """Number and text of every `OraError(..)` that the package's source writes out with a literal number, by file and place;
-    f-strings with `..` for what they fill in, `..` alone for a text that is an expression. A pair comes as often as it is raised.
-    """
+    """Number and text of every `OraError(..)` with a literal number in the package's source, by file and place, each as often as
+    it is raised; f-strings with `..` for what they fill in, `..` alone for a text that is an expression."""
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:

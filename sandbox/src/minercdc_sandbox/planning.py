@@ -25,8 +25,9 @@ class ChangePlan(Protocol):
     """The plan of a DML statement, which may run any number of times while the dictionary does not change."""
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
-        """Run the statement for each row of binds, undo it and raise OraError if it fails. Call with the storage locked, which
-        waiting for a lock of another transaction releases."""
+        """Run the statement for each row of binds. An error undoes what was done for that row of binds only; it is raised as
+        OraError, or noted in the result with `call.batch_errors`. Call with the storage locked, which waiting for a lock of
+        another transaction releases."""
 
 
 _PLANNERS: dict[type, Callable[[Environment, Any, Sequence[BindType]], ChangePlan]] = {
@@ -39,8 +40,9 @@ _PLANNERS: dict[type, Callable[[Environment, Any, Sequence[BindType]], ChangePla
 
 
 class Planner:
-    """Makes and remembers the plans of one session, at most 400, then it forgets all; each is made again after a DDL. Call it
-    with the storage locked if the plan is for stored rows. Its methods raise the errors of names, types, privileges and clauses.
+    """Makes and remembers the plans of one session, at most 400, then it forgets all; each is made again after a DDL. A plan on
+    stored rows is made and started under one hold of the storage lock. Its methods raise the errors of names, types, privileges
+    and clauses.
 
     :param environment: returns the session's present environment.
     """

@@ -55,10 +55,10 @@ def sandbox_database(
     max_string_size: str = "standard",
     now: Callable[[], float] = time.time,
 ) -> SandboxDatabase:
-    """A new database with all views and packages, which imitates the release `profile`, 19c or 23ai; the caller closes it. Raises
+    """A database with all views and packages, which imitates the release `profile`, 19c or 23ai; the caller closes it. Raises
     ValueError for an unknown profile, and as `SandboxDatabase`.
 
-    :param data_dir, now: as of `SandboxDatabase`; `max_string_size` in either case.
+    :param data_dir, now: as of `SandboxDatabase`; `max_string_size`: `standard` or `extended`.
     """
     if profile not in _RELEASES:
         raise ValueError(f"profile {profile!r}: known are {', '.join(_RELEASES)}")

@@ -108,15 +108,15 @@ def create_temporary(session: SqlSession, kind: LobKind) -> bytes:
 
 
 def free_temporary(session: SqlSession, locator: bytes) -> None:
-    """Free a temporary LOB; nothing for another or a freed one. Raises ORA-22275 for no locator, ORA-22285 for a BFILE's."""
+    """Free a temporary LOB; nothing for another or a freed one. Raises ORA-22275 for no locator."""
     found = unpack(locator)
     if found.temporary:
         session.lobs.free(_store(session), found.temporary)
 
 
 def open_lob(session: SqlSession, locator: bytes, *, read_only: bool = False) -> bytes:
-    """Note a LOB as opened by the session; returns the same locator. Raises ORA-22293 when it is open, ORA-22275 for no locator,
-    ORA-22285 for a BFILE's."""
+    """Note a LOB as opened by the session; returns the same locator. Raises ORA-22293 when it is open, ORA-22275 for no
+    locator."""
     key = unpack(locator).identity
     if key in session.lobs.opened:
         raise OraError(22293, "LOB already opened in the same transaction")
@@ -126,14 +126,14 @@ def open_lob(session: SqlSession, locator: bytes, *, read_only: bool = False) ->
 
 def close_lob(session: SqlSession, locator: bytes) -> bytes:
     """Note a LOB as closed; returns the same locator. Raises ORA-22289 when the session has not opened it, ORA-22275 for no
-    locator, ORA-22285 for a BFILE's."""
+    locator."""
     if session.lobs.opened.pop(unpack(locator).identity, None) is None:
         raise OraError(22289, "cannot perform LOB CLOSE operation on an unopened file or LOB")
     return locator
 
 
 def is_open(session: SqlSession, locator: bytes) -> bool:
-    """Whether the session has opened the LOB. Raises ORA-22275 for no locator, ORA-22285 for a BFILE's."""
+    """Whether the session has opened the LOB. Raises ORA-22275 for no locator."""
     return unpack(locator).identity in session.lobs.opened
 
 
@@ -155,10 +155,9 @@ def _change_row(
     session: SqlSession, locator: Locator, op: RedoOp, offset: int, amount: int, change: Callable[[LobValue, int], LobValue]
 ) -> bytes:
     """Make a new version of the locator's row with `change` (value, data object id -> value) of its LOB, and log `op` at the
-    0-based `offset`, of `amount` units (of a trim the new length); neither for a
-    LOB_WRITE of 0 units. Returns the locator of the new value. Raises ORA-22920 unless
-    the session has locked or changed the row, ORA-22294 when the LOB was opened for reading only, ORA-22275 when the column is
-    gone or NULL, and as `change` and `before_change`."""
+    0-based `offset`, of `amount` units (for a trim the new length). A LOB_WRITE of 0 units does neither. Returns the locator of
+    the new value. Raises ORA-22920 unless the session has locked or changed the row, ORA-22294 when the LOB was opened for
+    reading only, ORA-22275 when the column is gone or NULL, and as `change` and `before_change`."""
     if session.lobs.opened.get(locator.identity):
         raise OraError(22294, "cannot update a LOB opened in read-only mode")
     storage = session.storage

@@ -36,8 +36,8 @@ _LONGEST_TEXT = 4000
 
 
 class LobScalars:
-    """The functions over one store, called by SQLite. Arguments and results are cells, numbers as NUMBER; they raise ORA-22275
-    for bytes that are no locator, and, but for ISOPEN, ISTEMPORARY and GETCHUNKSIZE, for a freed temporary LOB."""
+    """The functions over one store, called by SQLite. Values of SQL are cells, numbers as NUMBER. All raise as `LobStore.value`,
+    but ISOPEN, ISTEMPORARY and GETCHUNKSIZE not for a freed temporary LOB."""
 
     def __init__(self, lobs: LobStore) -> None:
         self._lobs = lobs
@@ -48,20 +48,20 @@ class LobScalars:
         return keep_for_session(self._lobs.create_temporary(self._lobs.create(LobKind(kind), data)))
 
     def text(self, cell: bytes) -> str:
-        """The whole text of a CLOB or NCLOB. Raises as `LobStore.value`."""
+        """The whole text of a CLOB or NCLOB."""
         return self._lobs.text(self._lobs.value(cell))
 
     def raw(self, cell: bytes) -> bytes:
-        """All stored bytes: of a BLOB its content, of a CLOB or NCLOB its UTF-16. Raises as `LobStore.value`."""
+        """All stored bytes: of a BLOB its content, of a CLOB or NCLOB its UTF-16."""
         return self._lobs.raw(self._lobs.value(cell))
 
     def length(self, cell: bytes) -> bytes:
-        """DBMS_LOB.GETLENGTH, in units, as a NUMBER. Raises as `LobStore.value`."""
+        """DBMS_LOB.GETLENGTH, in units, as a NUMBER."""
         return number.integer(self._lobs.value(cell).length)
 
     def substr(self, cell: bytes, amount: bytes, offset: bytes) -> str | bytes | None:
         """DBMS_LOB.SUBSTR: at most `amount` units, 1 to 32767, from the 1-based `offset` on; None for arguments out of range and
-        after the end. Raises as `LobStore.value`."""
+        after the end."""
         count, start = number.to_int(amount), number.to_int(offset)
         if not 1 <= count <= _SUBSTR_LIMIT or start < 1:
             return None
@@ -69,7 +69,7 @@ class LobScalars:
 
     def instr(self, cell: bytes, pattern: str | bytes, offset: bytes, nth: bytes) -> bytes | None:
         """DBMS_LOB.INSTR: 1-based unit where the nth occurrence begins, from the offset on, 0 for none; None for an offset or nth
-        below 1. Raises as `LobStore.value`."""
+        below 1."""
         start, turn = number.to_int(offset), number.to_int(nth)
         if start < 1 or turn < 1:
             return None
@@ -88,7 +88,7 @@ class LobScalars:
 
     def compare(self, a: bytes, b: bytes, amount: bytes, offset_a: bytes, offset_b: bytes) -> bytes:
         """DBMS_LOB.COMPARE: 0 when at most `amount` units from the 1-based offsets on are equal, else -1 or 1 by their stored
-        bytes. Raises as `LobStore.value`."""
+        bytes."""
         count = number.to_int(amount)
         sides = [
             self._lobs.raw(self._lobs.value(cell), number.to_int(offset) - 1, count)
@@ -98,20 +98,19 @@ class LobScalars:
 
     def decoded(self, cell: bytes, charset: bytes) -> str:
         """The text of a BLOB's bytes in the character set with this NLS_CHARSET_ID, 0 for AL32UTF8; bytes that are none of it
-        become U+FFFD. Raises ORA-01482 for a character set that is not known here, and as `LobStore.value`."""
+        become U+FFFD. Raises ORA-01482 for a character set that is not known here."""
         encoding = _CHARSETS.get(number.to_int(charset))
         if encoding is None:
             raise OraError(1482, "unsupported character set")
         return self.raw(cell).decode(encoding, "replace")
 
     def xml(self, cell: bytes) -> bytes:
-        """The same locator when its text is well-formed XML; raises as `check_xml` when not, and as `LobStore.value`."""
+        """The same locator when its text is well-formed XML; raises as `check_xml` when not."""
         check_xml(self.text(cell))
         return cell
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """The functions by name without `o_`; none is to be called with NULL. The functions raise as those of `locator`,
-        `convert`, `vectors`, `oson` and `DBMS_LOB` that they call."""
+        """The functions by name without `o_`; none is to be called with NULL."""
         lobs = self._lobs
         return {
             "lob_at": lambda cell, data_object, vid, slot: at_row(cell, data_object, vid >> VERSION_BITS, slot),

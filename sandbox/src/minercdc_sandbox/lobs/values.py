@@ -2,10 +2,10 @@
 
     root -- node: up to 128 children, 0 is a hole -- .. -- chunk: up to 8132 bytes
 
-Row versions, undo and redo keep the root of the value they mean, so AS OF, rollback and LogMiner see old contents and a
-piecewise write costs the chunks it touches and a path of nodes. Each node belongs to the segment it was written for, by its
-data object id. When that is dropped or truncated its nodes go as soon as no readable log has changes of them; a temporary
-LOB's nodes are its own and go with it.
+Row versions, undo and redo keep the root of the value they mean, so AS OF, rollback and LogMiner see old contents and a piecewise
+write costs the chunks it touches and a path of nodes. Each node belongs to the segment it was written for, by its data object id.
+When that segment is dropped or truncated, its nodes go once no readable log has changes of them; a temporary LOB's nodes are its
+own and go with it.
 """
 
 from __future__ import annotations

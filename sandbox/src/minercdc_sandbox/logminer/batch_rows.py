@@ -43,7 +43,8 @@ class _Sample(NamedTuple):
 
     :param cells: of all columns; `picked` of the query's.
     :param passes: whether such rows fulfil the query's condition; None when it depends on the row.
-    :param redo, undo: functions that make SQL_REDO and SQL_UNDO of a row; None where the sample's own cell is right.
+    :param redo, undo: functions that make SQL_REDO and SQL_UNDO of a row; None where the sample's own cell is right, or is not
+      read.
     """
 
     cells: list[Cell]

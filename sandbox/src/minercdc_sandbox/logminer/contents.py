@@ -1,7 +1,6 @@
 """V$LOGMNR_CONTENTS: its columns, and its rows made of redo records.
 
-A record is one row, or several when its SQL is longer than 4000 bytes (CSF 1 on all but the last). What all rows of a
-transaction or of a table share is encoded once and concatenated.
+A record is one row, or several when its SQL is longer than 4000 bytes (CSF 1 on all but the last).
 """
 
 from __future__ import annotations
@@ -341,7 +340,6 @@ class RowWriter:
 
 
 def _index_of(record: RedoRecord) -> str | None:
-    """Name of the index that an INTERNAL record maintains; None for any other record."""
     if record.op is not RedoOp.INTERNAL or not (record.info or "").startswith(INDEX_INFO):
         return None
     return (record.info or "").removeprefix(INDEX_INFO)

@@ -66,7 +66,7 @@ class LargeText:
     :param where: makes the WHERE clause.
     :param blocks: 23ai's form of LOB rows.
     :param end: the text that closes a statement; '' for none.
-    :param counted: see `LobStore.low_surrogates`; filled by each reading, so an object serves one.
+    :param counted: see `LobStore.low_surrogates`; filled by `render`, so an object serves one reading.
     """
 
     target: str

@@ -221,7 +221,7 @@ def _zoned(column: StoredColumn, nls: Nls) -> Literal:
 
 
 def _local(column: StoredColumn, nls: Nls) -> Literal:
-    """Literal of a TIMESTAMP WITH LOCAL TIME ZONE: session-zone time without any zone text: clients set TIME_ZONE to 00:00 for
+    """Literal of a TIMESTAMP WITH LOCAL TIME ZONE: session-zone time without any zone text; clients set TIME_ZONE to 00:00 for
     this reason."""
     model, zone = nls.timestamp_format, nls.zone
 

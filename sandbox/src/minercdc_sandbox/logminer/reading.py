@@ -119,7 +119,8 @@ class ReadingMemory:
 def wanted_from(first_record: str, sequence: int) -> int | None:
     """The position (`position_of`) in a log of this sequence from which on rows are wanted; 0 when all are, None when none are.
 
-    :param first_record: the least RS_ID wanted; '' and a text that is no RS_ID of the log stand for all.
+    :param first_record: the least RS_ID wanted; '' and a text that is no RS_ID of the log stand for all, unless the text is above
+      the log's last RS_ID.
     """
     if first_record > rs_id(sequence, _LAST_BLOCK, _LAST_BYTE):
         return None

@@ -41,8 +41,8 @@ class SourceContainers:
         return cells
 
     def shows(self, row: Sequence[Cell], holds: Callable[[Sequence[Cell]], bool] = lambda _: True) -> bool:
-        """Whether a row of the view fulfils a condition. That of a dropped container does not if it does so neither with NULL in the
-        columns `NAMES` nor with what they were before.
+        """Whether a row of the view fulfils a condition. Where a query reads columns of `NAMES`, a row of a dropped container
+        does not if the condition is false both with NULL in them and with what they were before.
 
         :raises OraError: ORA-03001, when it fulfils the condition with one of these, and such a column is read.
         """

@@ -150,8 +150,8 @@ class Shape:
         return Texts(columns.delete((), row_id=self._options.since_23 or row_ids), None)
 
     def _insert_large(self, _row_id: str | None, _old: Row, new: Row) -> str:
-        """INSERT of a row with large values. LOBs begin as EMPTY_CLOB(); XML documents and extended strings that left the row are
-        not there (docs/reference/logminer-facts.md#b-7)."""
+        """INSERT of a row with large values. LOBs that are not NULL begin as empty ones; XML documents and extended strings that
+        left the row are not there (docs/reference/logminer-facts.md#b-7)."""
         names, texts = [], []
         layout = self._columns.layout
         for at, cell in enumerate(new):

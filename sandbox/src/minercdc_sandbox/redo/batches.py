@@ -131,7 +131,7 @@ class PackedBatch:
 
     @property
     def rows(self) -> int:
-        """How many rows it has, 1 of a batch of no row."""
+        """How many rows it has; START, COMMIT and the like count as one."""
         return len(self._packed[6])
 
     @property
@@ -183,8 +183,8 @@ def pack(batch: RedoBatch, position: int) -> Packed:
 
 
 def expand(packed: Packed, thread: int, sequence: int) -> Iterator[RedoRecord]:
-    """One record for each row, in order, of the log `sequence` of the redo thread `thread`; by position, because there is one
-    call per row of all redo."""
+    """One record for each row, in order, of the log `sequence` of the redo thread `thread`. Fields are taken by position for
+    speed: this runs for every row that is mined."""
     (name, scn, xid, time, container, start_scn, rows, shared, owner, table, data_obj, data_obj_d, data_obj_v) = packed[:13]
     (changed, logged, undo, statement, info, user, facts, lob, placeholder, continued, position) = packed[13:]
     op = RedoOp(name)

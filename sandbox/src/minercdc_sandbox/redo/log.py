@@ -39,7 +39,7 @@ class RedoLog:
     :param journal: the file of the records; None: one without a name. That of an earlier server is read by `recover`.
     :ivar flush_strands: called before a switch; writes the strands of open transactions.
     :ivar overwritten: called after a switch, which has reused an online log.
-    :ivar harden: called after each write; it must end in `publish`.
+    :ivar harden: called after each write and each change of threads or members; it must end in `publish`.
     :ivar changes: increased when threads, groups, destinations or the list of archived logs change.
     :ivar unpublished: (thread, sequence) of logs with records that no reader sees yet.
     :ivar former: archived logs of earlier incarnations.

@@ -63,8 +63,9 @@ def to_number(cell: bytes) -> bytes:
 
 
 def parse(text: str, size: int) -> bytes:
-    """The cell of a text with a point, also `Nan`, `Inf`, or with F or D at its end, in any case, blanks around it left out;
-    BINARY_FLOAT for `size` 4, BINARY_DOUBLE for 8. Raises ORA-01722 for others, ORA-01426 beyond the type."""
+    """The cell of a number as text, whose decimal character is a point, maybe with F or D at its end, or of `Nan` or `Inf`; in
+    any case, with blanks around it; BINARY_FLOAT for `size` 4, BINARY_DOUBLE for 8. Raises ORA-01722 for others, ORA-01426 beyond
+    the type."""
     plain = text.strip().upper()
     special = _SPECIAL.get(plain.removeprefix("+"))
     if special is not None:

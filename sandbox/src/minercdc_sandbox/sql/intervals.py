@@ -156,8 +156,8 @@ def parse_months(value: str) -> bytes:
 
 
 def literal(value: str, first: str, last: str, lead: int, digits: int) -> bytes:
-    """The cell of INTERVAL 'value' first(lead) TO last(digits); fields by their words, as DAY and SECOND, `last` is `first` where
-    there is one. Raises ORA-01867, ORA-01873, for a later field that is too large ORA-01843 or ORA-01850 to ORA-01852."""
+    """The cell of INTERVAL 'value' first(lead) TO last(digits); fields by their words, as DAY and SECOND; `last` is `first` where
+    there is only one. Raises ORA-01867, ORA-01873, for a later field that is too large ORA-01843 or ORA-01850 to ORA-01852."""
     if first in MONTHS:
         return _months_literal(value, first, last, lead)
     names = _PARTS[_PARTS.index(first) : _PARTS.index(last) + 1]

@@ -114,8 +114,8 @@ def to_int(cell: bytes) -> int:
 
 
 def parse(text: str) -> bytes:
-    """The cell of a text with a point, without regard to blanks around it, rounded as by `encode`. Raises ORA-01722 for no
-    number, ORA-01426 for too large a one."""
+    """The cell of a number as text, whose decimal character is a point, with or without blanks around it; rounded as by `encode`.
+    Raises ORA-01722 for no number, ORA-01426 for too large a one."""
     try:
         value = Decimal(text.strip())
     except InvalidOperation:

@@ -22,7 +22,7 @@ NOTHING: Final = "\U0010ffff"
 
 def first_record(where: ast.Expr | None, known: Known, thread: int, low: str, high: str) -> str:
     """A bound below which no row of one log fulfils `where`: an RS_ID, '' for no bound, NOTHING when no row of the log can fulfil
-    it. None as `where` is true for all rows.
+    it. `where` None is true for all rows.
 
     :param known: gives the values of literals and binds.
     :param low, high: the first and the last RS_ID that the log of `thread` can have.

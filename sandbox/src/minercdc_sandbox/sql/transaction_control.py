@@ -22,7 +22,7 @@ class Deferred:
 
 class TransactionControl:
     """Ends and divides the transactions of one session, for statements and client calls; each method but `mark` takes the storage
-    lock unless it says otherwise. It waits where `CommitMeeting` does.
+    lock unless it says otherwise. `commit` may wait, as `Storage.commit`.
 
     :param settle: reads open cursors that see the transaction's own changes to their end.
     :param verify: checks the deferred keys; raises OraError for one that is violated.

@@ -158,7 +158,7 @@ class Storage:
 
     def _purge_old_versions(self) -> None:
         """With a retention by SCNs or seconds, forget versions that ended before it; snapshots older than `horizon` then get
-        ORA-01555. Does nothing while the retention has moved by less than itself or by less than a second."""
+        ORA-01555. At most once in as many SCNs as are retained, and once a second."""
         horizon = 0
         if self._retention is not None and self.clock.current - self._purged_at >= self._retention:
             self._purged_at = self.clock.current

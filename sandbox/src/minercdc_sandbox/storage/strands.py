@@ -1,4 +1,5 @@
-"""Redo of open transactions: records collected in private strands, bound to the log when a strand is full or its transaction ends.
+"""Redo of open transactions: records collected in private strands, bound to the log when a strand is full, its transaction ends
+or the log switches.
 
 A strand reaches the log late, with the SCNs of its changes (docs/reference/logminer-facts.md#d-7).
 """

@@ -52,7 +52,7 @@ class Cursor:
 
 class Conversation:
     """State of one connection from ACCEPT to `close`: what was agreed, the session, its cursors, and the running call with its
-    response. Used by its own thread, but for `interrupt_if_requested`.
+    response. Used by its own thread, but for `interrupt_if_requested`, `logged_on` and `session`.
 
     :ivar agreed: changed by the first messages, settled before logon.
     :ivar peer: the client's address for log lines.

@@ -147,7 +147,7 @@ def _long(cells: Sequence[Cell]) -> list[bytes]:
 
 
 def _universal_row_id(cells: Sequence[Cell]) -> list[bytes]:
-    """Encoder of UROWID: a physical ROWID inside it: its size, then 01 and the four numbers at fixed widths."""
+    """Encoder of UROWID, a physical ROWID within: its size, then 01 and the four numbers at fixed widths."""
     return [b"\x01\x0d" + clr(b"\1" + fixed_row_id(str(cell))) if cell else NULL for cell in cells]
 
 

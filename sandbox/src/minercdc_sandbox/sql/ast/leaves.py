@@ -42,7 +42,7 @@ class IntervalLiteral:
 
 @dataclass(slots=True)
 class Bind:
-    """`:name`; `index` is its place, from 0, among the statement's binds, of which each appearance is one. `at`: its offset."""
+    """`:name`; `index` is its place, from 0, among the binds of the text, see `Words`. `at`: its offset."""
 
     index: int
     name: str

@@ -194,7 +194,8 @@ class Scalar:
 
 @dataclass(slots=True)
 class Case:
-    """CASE: `branches` of condition and value, with `operand` of two values; `otherwise` None without ELSE. `at`: its offset."""
+    """CASE: `branches` of condition and result, or, with an `operand`, of value and result; `otherwise` None without ELSE. `at`:
+    its offset."""
 
     operand: Expr | None
     branches: list[tuple[Expr, Expr]]
@@ -288,7 +289,7 @@ class Derived:
 
 @dataclass(slots=True)
 class Join:
-    """A join.  `kind`: INNER, LEFT, RIGHT, FULL, CROSS; `on` None and `using` [] without these. `at`: its offset."""
+    """A join; `kind`: INNER, LEFT, RIGHT, FULL, CROSS; `on` None and `using` [] without these. `at`: its offset."""
 
     left: Relation
     right: Relation

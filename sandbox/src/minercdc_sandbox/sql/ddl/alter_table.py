@@ -59,9 +59,7 @@ def _places(table: Table) -> object:
 
 def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
     """Read the change and apply it; returns whether the stored columns changed, so that the table needs a new version. Raises
-    ORA-03001 for another change, and as the function that makes it: `definition_item`, `check_columns`, `check_defaults`,
-    `add_column`, `add_virtual`, `add_constraints`, `set_state`, `drop_column`, `rename_column`, `rename_table`,
-    `alter_partitions`, `move_table`, `_row_archival`. Syntax errors are those of `Parser`."""
+    ORA-03001 for another change, and as the function that makes it. Syntax errors are those of `Parser`."""
     if is_of_partitions(parser):
         alter_partitions(session, parser, table)
         return False

@@ -54,8 +54,8 @@ def add_column(session: SqlSession, table: Table, column: Column) -> None:
 
 
 def drop_column(session: SqlSession, table: Table, name: str, *, cascade: bool = False) -> None:
-    """Drop a column, a virtual one too, with its checks, keys and indexes; its values stay in the segment. Raises ORA-00904,
-    ORA-12983, ORA-12984, ORA-12991, ORA-12992, ORA-54031, ORA-30673.
+    """Drop a column, a stored one with its checks, keys and indexes; its values stay in the segment. Raises ORA-00904, ORA-12983,
+    ORA-12984, ORA-12991, ORA-12992, ORA-54031, ORA-30673.
 
     :param cascade: CASCADE CONSTRAINTS: constraints on several columns and foreign keys that refer to the column go, too.
     """

@@ -74,7 +74,6 @@ def _index_options(parser: Parser) -> bool:
 
 
 def _may_be_local(table: Table, columns: tuple[str, ...], unique: bool) -> None:
-    """Raises ORA-14016 for a table without partitions, and ORA-14039 for a unique index that leaves out a column of the partition key."""
     if table.partitioning is None:
         raise OraError(14016, "underlying table of a LOCAL partitioned index must be partitioned")
     if unique and not set(table.partitioning.columns) <= set(columns):
@@ -116,7 +115,6 @@ def _check_new(session: SqlSession, table: Table, owner: str, name: str) -> None
 
 
 def _named(session: SqlSession, owner: str | None, name: str) -> tuple[Table, Index]:
-    """The index of this name, of the current schema without `owner`, and its table. Raises ORA-01418 when there is none."""
     for table in session.catalog.tables(session.container):
         for index in table.indexes:
             if (index.name, index.owner) == (name, owner or session.schema):

@@ -47,9 +47,9 @@ def described_partition(session: SqlSession, table: Table, spec: PartitionSpec) 
 
 
 def interval_step(session: SqlSession, table: Table, expr: ast.Expr | None, text: str, at: int) -> Interval | None:
-    """The INTERVAL of a table with its columns of partitioning, AUTOMATIC of LIST; None for an empty INTERVAL. Raises ORA-14750
-    for several columns, ORA-14751 for a column that has no intervals, ORA-14752 for a step that is no positive constant of the
-    right type, and as `Expressions.value` and `evaluate`."""
+    """The INTERVAL of a table, whose `partitioning` has its columns, or AUTOMATIC of LIST; None for an empty INTERVAL. Raises
+    ORA-14750 for several columns, ORA-14751 for a column that has no intervals, ORA-14752 for a step that is no positive constant
+    of the right type, and as `Expressions.value` and `evaluate`."""
     by = table.partitioning
     assert by is not None
     if by.method == "LIST":

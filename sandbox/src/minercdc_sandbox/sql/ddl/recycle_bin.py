@@ -71,6 +71,5 @@ def purge(session: SqlSession, parser: Parser) -> None:
 
 
 def _may_drop(session: SqlSession, table: Table) -> None:
-    """Raises ORA-01031 when the user may not drop the table: another's without DROP ANY TABLE."""
     if table.owner != session.user:
         require(session.catalog, session.container, session.user, "DROP ANY TABLE")

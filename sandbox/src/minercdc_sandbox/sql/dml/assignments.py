@@ -21,7 +21,7 @@ from minercdc_sandbox.tables import Column, Table
 
 @dataclass(slots=True)
 class Assigned:
-    """The columns that a statement assigns, in column order, and how their values get into rows; none of a DELETE.
+    """The columns that a statement assigns, in column order, and how their values get into rows. A DELETE has none.
 
     :param positions: of the columns in the table.
     :param sql: of each new value.

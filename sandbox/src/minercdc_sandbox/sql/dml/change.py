@@ -178,7 +178,7 @@ class ChangePlan:
     errors: ErrorLogPlan | None
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
-        """Run it for each row of binds; the result has the rows of RETURNING. Raises as `iterate`; a run that fails is undone."""
+        """Run it for each row of binds; the result has the rows of RETURNING. Raises as `iterate`."""
         returning = self.scan.returning
 
         def once(result: Result, binds: BindRow) -> tuple[int, list[BindRow]]:

@@ -3,7 +3,7 @@
     insert into t select .. log errors into err$_t ('load 7') reject limit unlimited
 
 The log is written in transactions of its own, so it outlives a rollback (Administrator's Guide, "Inserting Data with DML Error
-Logging"). What is wrong with the statement rather than a row ends it as ever.
+Logging"). An error of the statement rather than of a row ends it as without LOG ERRORS.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class FailedRows:
 
     def write(self) -> None:
         """Insert the rows into the log, in a transaction of its own, commit it and forget them; nothing without rows. Raises
-        ORA-00001 when a unique key of the log's table refuses one, of which none is logged then, and as `RowChanges.insert`."""
+        ORA-00001, with no row logged, when a unique key of the log's table refuses one, and as `RowChanges.insert`."""
         if not self.rows:
             return
         storage, client = self.session.storage, self.session.client

@@ -52,8 +52,9 @@ class InsertPlan:
         return self._together(session, call)
 
     def _together(self, session: SqlSession, call: StatementCall) -> Result:
-        """Insert the VALUES rows of all rows of binds in one call of the storage, with the result of `run`. Only without
-        RETURNING, `guards` and triggers. Raises as `RowPlan.row` and `RowChanges.insert`."""
+        """Insert the VALUES rows of all rows of binds in one call of the storage, and one more after each row that it refuses,
+        with the result of `run`. Only without RETURNING, `guards` and triggers. Raises as `RowPlan.row` and
+        `RowChanges.insert`."""
         result = Result()
         rows: list[BindRow] = []
         origin: list[int] = []
@@ -178,8 +179,8 @@ def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindT
 
 
 def _listed(env: Environment, insert: ast.Insert) -> ast.Query:
-    """VALUES (..), (..) as a query, which it is since 23ai (SQL Language Reference, INSERT). Raises ORA-00933 before, ORA-00947,
-    ORA-00913, and ORA-03001 for DEFAULT in it."""
+    """A query of the rows of VALUES (..), (..), which 23ai has (SQL Language Reference, INSERT). Raises ORA-00933 in releases
+    before, ORA-00947, ORA-00913, and ORA-03001 for DEFAULT in it."""
     assert insert.values is not None
     if env.release < 23:
         raise OraError(933, "SQL command not properly ended", insert.at)

@@ -39,7 +39,7 @@ class JoinView:
 class JoinScan:
     """The translated join, and the table of it that a statement changes.
 
-    :param x: translated it, and goes on with the statement's parts in its own environment.
+    :param x: has translated the join, and is to translate the rest of the statement, in the environment of that.
     :param target: the table, under the view's columns.
     :param scope: the view's columns by the names of the statement.
     :param rows: SQL of FROM, in which `vid` is the target's version id; `conditions` SQL of the view's own WHERE.

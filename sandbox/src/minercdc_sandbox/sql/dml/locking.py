@@ -48,8 +48,8 @@ def tables_to_lock(env: Environment, query: ast.Query) -> list[tuple[ast.TableRe
     """The tables whose rows FOR UPDATE locks, each with the condition that finds them, None for all rows: of a join all of them,
     or those that OF names a column of (SQL Language Reference, SELECT, for_update_clause).
 
-    Raises ORA-02014 for DISTINCT, GROUP BY, WITH and FETCH FIRST, ORA-03001 for a subquery, AS OF and SKIP LOCKED of a join,
-    ORA-00904 for an unknown column, and as `find_relation`.
+    Raises ORA-02014 for DISTINCT, GROUP BY, WITH, FETCH FIRST and set operations, ORA-03001 for a subquery, AS OF and SKIP LOCKED
+    of a join, ORA-00904 for an unknown column, and as `find_relation`.
     """
     select, wait = query.body, query.for_update
     assert wait is not None

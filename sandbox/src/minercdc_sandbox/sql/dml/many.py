@@ -33,7 +33,7 @@ class ManyPlan:
     otherwise: list[RowPlan] = field(default_factory=list)
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
-        """Run it for each row of binds; the count is of all tables. Raises as `iterate` and `RowPlan.row`; a run that fails is undone."""
+        """Run it for each row of binds; the count is of all tables. Raises as `iterate` and `RowPlan.row`."""
 
         def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
             count = 0

@@ -47,7 +47,7 @@ class MergePlan:
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
         """Run it for each row of binds; the count is of rows updated (deleted ones too) and inserted. Raises as `iterate`, and
-        ORA-30926; a run that fails is undone."""
+        ORA-30926."""
         return iterate(session, call, lambda _, binds: (self._once(session, binds), []))
 
     def _once(self, session: SqlSession, binds: BindRow) -> int:

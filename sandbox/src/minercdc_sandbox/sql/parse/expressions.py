@@ -25,7 +25,7 @@ def _text(text: str, at: int) -> ast.Literal:
 
 
 class ExpressionGrammar(AnalyticGrammar):
-    """Reads expressions and conditions; the layer of `Parser` between calls and relations.
+    """Reads expressions and conditions; the layer of `Parser` between the clauses of calls and relations.
 
     :ivar query: reads a query; a method of `QueryGrammar`.
     """
@@ -230,8 +230,6 @@ class ExpressionGrammar(AnalyticGrammar):
         return ast.Call(f"XMLTYPE.{method}", [operand], token.start)
 
     def _returned(self, token: Token, *names: str) -> ast.TypeName:
-        """Read the type after RETURNING; `token` is the function. Raises ORA-03001 for one that is not among `names`, and as
-        `type_name`."""
         target = self.type_name()
         if target.name not in names:
             raise OraError(3001, f"unimplemented feature: {token.text} RETURNING {target.name}", target.at)

@@ -18,7 +18,8 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Any, ...]) -> Result:
     """Compile and run a block or CALL; the result has the binds that it assigned, and the queries of DBMS_SQL.RETURN_RESULT,
-    which the caller closes. An error undoes the changes since the block's last COMMIT. Call it without the storage lock.
+    which the caller closes. An error undoes the block's changes, after a COMMIT or ROLLBACK in it those since then. Call it
+    without the storage lock.
 
     Raises ORA-06550 with PLS- or PL/SQL: ORA- text and ORA-01008 before anything has run, as `tokenize`; errors of running with
     lines of ORA-06512, among them ORA-06550 of packaged calls (PLS-00306), of dynamic SQL and of RAISE (PLS-00367); ORA-06510 for

@@ -297,7 +297,6 @@ class ExpressionCompiler:
 
 
 def _message(code: Callable[[Frame], int | None]) -> Value:
-    """SQLERRM(code), as a function of the frame; NULL for NULL."""
     return lambda frame: None if (found := code(frame)) is None else message_of(found)
 
 

@@ -205,7 +205,7 @@ class Loops:
         return _looping(opening, slot, record, body, label)
 
     def _loop_body(self, label: str | None) -> Step:
-        """Read and compile `LOOP statements END LOOP [label];`. Raises PLS-00373 for another label than `label`."""
+        """Read and compile `LOOP statements END LOOP [label];`. Raises as `loop`."""
         self._parser.need("LOOP")
         body = self._statements("END")
         self._parser.need("END")

@@ -99,8 +99,8 @@ class Joins(Relations):
         return f"{left} {join.kind.lower()} join {right} on {condition}"
 
     def _using(self, join: ast.Join, left: list[Source], right: list[Source]) -> tuple[str, list[Visible]]:
-        """SQL of the condition of USING, and its columns: each is one afterwards and comes first: the left one, of RIGHT the
-        right one, of FULL the one that is there. The columns of both sides are hidden. Raises ORA-00904, ORA-00918, and as
+        """SQL of the condition of USING, and its columns, which come before all others: that of the left side, for RIGHT that of
+        the right one, for FULL the first that is not NULL. Both sides' own are hidden. Raises ORA-00904, ORA-00918, and as
         `Conversions.to`."""
         tests: list[str] = []
         columns: list[Visible] = []
@@ -121,7 +121,6 @@ class Joins(Relations):
 
 
 def _common(left: list[Source], right: list[Source]) -> list[str]:
-    """Names of columns that both sides have, in the left one's order."""
     shown = [
         [c.name for source in side for c in source.columns if not c.hidden and not c.invisible] for side in (left, right)
     ]

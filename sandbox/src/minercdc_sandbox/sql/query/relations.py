@@ -157,7 +157,7 @@ class Relations:
         return "" if ref.partition is None else " and " + in_partition(self.x, table, ref.partition, vid)
 
     def _version_bound(self, kind: str, end: ast.Expr | None, table: Table, *, lowest: bool) -> str:
-        """One end of VERSIONS BETWEEN as a parameter; None as `end` is MINVALUE or MAXVALUE. The `lowest` is noted in `tables`:
+        """One end of VERSIONS BETWEEN as a parameter; `end` None is MINVALUE or MAXVALUE. The `lowest` is noted in `tables`:
         reaching back before the table's newest definition is ORA-01466 at run time, before the undo ORA-30052. Raises as
         `_as_of`."""
         if end is not None:
