@@ -97,7 +97,8 @@ class Snapshot(Protocol):
     """Reads the tables, only their structures, or nothing, as of one SCN before streaming begins."""
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """Yield a SchemaChange per table, then READ events, and notifications; each Progress in between has the state to store.
+        """Yield a SchemaChange per table, then READ events or ReadRuns, and notifications; each Progress in between has the
+        state to store.
 
         The last Progress has the position that streaming starts from. When there is no Progress at all, the stored position
         holds.

@@ -279,7 +279,8 @@ class SchemaChange:
 
 @dataclass(slots=True)
 class Progress:
-    """Everything up to `position` has been emitted. Comes after every commit, within snapshots, and as an idle tick.
+    """Everything up to `position` has been emitted. Comes after each transaction with events, within snapshots, and as an
+    idle tick.
 
     :param position: where to go on from; None while an initial snapshot is under way.
     :param complete_scn: every commit at or below it has been emitted; 0 when not known.

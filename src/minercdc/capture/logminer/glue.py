@@ -5,12 +5,12 @@
     `------------- glue ------------'     `glue'      `----------- glue ---------'       `-------- glue ---------'
     `------------------- assignments ------------------------' `-------------------- picture ----------------------- ..
 
-Assignments are read glue by glue, because hardly two updates of a wide table assign the same columns. What holds a whole
-row, a WHERE or the values of an INSERT, is a *picture*: its glues joined are a key, whose value says which piece goes
-into which column; it costs one join, one dict look-up and one `itemgetter`.
+Assignments are read glue by glue, because hardly two updates of a wide table assign the same columns. What holds a whole row,
+a WHERE or the values of an INSERT, is a *picture*: its glues joined are a key, whose value says which piece goes into which
+column; it costs one join, one dict look-up and one `itemgetter`.
 
-A statement of any other form (joined literals, a name with an apostrophe, texts with single apostrophes) is not read
-here; the general parser in `dml` has to look at it, which is also the test oracle.
+A statement of any other form (joined literals, a name with an apostrophe, texts with single apostrophes) is left to the
+general parser (`RedoDecoder.decode_generally`).
 """
 
 from __future__ import annotations
