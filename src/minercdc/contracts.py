@@ -228,9 +228,10 @@ class SchemaHistory(Protocol):
 
 
 class RecordSink(Protocol):
-    """Where records go. Records become visible to readers (in Kafka `read_committed`) at `commit` only, all together. Three sinks
-    differ: Kafka without transactions shows each record at once, and standard output repeats lines after a kill. The relay holds
-    back what is not complete, and its offset with it, until a later `commit`; a TRUNCATE empties it at `write`.
+    """Where records go. Records become visible to readers (in Kafka `read_committed`) at `commit` only, all together. Three
+    sinks differ: Kafka without transactions shows each record at once, and repeats some after a kill, as standard output
+    does. The relay holds back what is not complete, and its offset with it, until a later `commit`; a TRUNCATE empties it
+    at `write`.
 
     `write` and `commit` raise SinkError (DeliveryError, FencedError); the sink cannot be used after that.
     """

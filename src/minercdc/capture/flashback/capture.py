@@ -54,7 +54,7 @@ _TRIES = 5  # of a window, while DDL comes again and again
 class _Opened:
     """A window that was read, and what is to be emitted of it.
 
-    :param position: of its beginning, with its end and without the tables that are not in it.
+    :param position: of its beginning, with its end; `demoted` has the tables that are not in it.
     :param before: what is emitted before its rows.
     :param transactions: after `position.done`, in order of commit SCN and XID; the changes within each are not ordered yet.
     :param incremental: what was read of demoted tables, as of the window's end.
