@@ -243,7 +243,7 @@ class RecordSink(Protocol):
         """Make everything written since the last commit, and `offset`, durable and visible, in one step (but see the class)."""
 
     def check_owner(self) -> None:
-        """Make sure that this process still owns the connector's name; called now and then while there is nothing to commit.
+        """Make sure that this process still owns the connector's name.
 
         :raises FencedError: another instance has taken over.
         :raises SinkError: the sink cannot be read.

@@ -320,7 +320,7 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class TransactionMark:
-    """Begin or end of a source transaction that has records; made by the publisher.
+    """Begin or end of a source transaction that has records.
 
     :param time_us: of its first change, or of its COMMIT; microseconds since the epoch in UTC.
     :param events: at its end, how many events it has, by table, as `DATABASE.SCHEMA.TABLE`; None at its begin.

@@ -113,7 +113,7 @@ class _Layout:
 
 class GlueReader:
     """Reads statements of one table version, faster than the general parser `redo_text`, to which it leaves what it cannot
-    read. It learns the forms of statements as they come, so it is kept as long as the table version.
+    read. It learns the forms of statements as they come.
 
     :param position: where a column is; None when it is not captured.
     :param readings: of the columns, in their order.
