@@ -11,8 +11,8 @@ _log = logging.getLogger(__name__)
 
 
 class Batch:
-    """Counts what was written since the last commit, and says when the Kafka transaction is full, or has to be split. One
-    for each publisher, which adds to `records` and `bytes`, and calls `clear` after each commit, and now and then when idle.
+    """Counts what was written since the last commit, and says when the Kafka transaction is full, or has to be split. The
+    publisher adds to `records` and `bytes`.
 
     :param monotonic: seconds of a clock that never goes back.
     :ivar records: written since the last commit, and changes that only the offset holds.

@@ -1,5 +1,4 @@
-"""Checks of `minercdc check`: database, signal table, Kafka. Every start repeats those of the database, the signal table, and
-the connector's own topics."""
+"""Checks of `minercdc check`: database, signal table, Kafka."""
 
 from __future__ import annotations
 

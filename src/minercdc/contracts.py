@@ -97,7 +97,8 @@ class Snapshot(Protocol):
     """Reads the tables, only their structures, or nothing, as of one SCN before streaming begins."""
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """Yield a SchemaChange per table, then READ events, and notifications; each Progress in between has the state to store.
+        """Yield a SchemaChange per table, then READ events or ReadRuns, and notifications; each Progress in between has the
+        state to store.
 
         The last Progress has the position that streaming starts from. When there is no Progress at all, the stored position
         holds.
@@ -227,9 +228,10 @@ class SchemaHistory(Protocol):
 
 
 class RecordSink(Protocol):
-    """Where records go. Records become visible to readers (in Kafka `read_committed`) at `commit` only, all together. Three sinks
-    differ: Kafka without transactions shows each record at once, and standard output repeats lines after a kill. The relay holds
-    back what is not complete, and its offset with it, until a later `commit`; a TRUNCATE empties it at `write`.
+    """Where records go. Records become visible to readers (in Kafka `read_committed`) at `commit` only, all together. Three
+    sinks differ: Kafka without transactions shows each record at once, and repeats some after a kill, as standard output
+    does. The relay holds back what is not complete, and its offset with it, until a later `commit`; a TRUNCATE empties it
+    at `write`.
 
     `write` and `commit` raise SinkError (DeliveryError, FencedError); the sink cannot be used after that.
     """
@@ -241,7 +243,7 @@ class RecordSink(Protocol):
         """Make everything written since the last commit, and `offset`, durable and visible, in one step (but see the class)."""
 
     def check_owner(self) -> None:
-        """Make sure that this process still owns the connector's name; called now and then while there is nothing to commit.
+        """Make sure that this process still owns the connector's name.
 
         :raises FencedError: another instance has taken over.
         :raises SinkError: the sink cannot be read.

@@ -279,7 +279,8 @@ class SchemaChange:
 
 @dataclass(slots=True)
 class Progress:
-    """Everything up to `position` has been emitted. Comes after every commit, within snapshots, and as an idle tick.
+    """Everything up to `position` has been emitted. Comes after each transaction with events, within snapshots, and as an
+    idle tick.
 
     :param position: where to go on from; None while an initial snapshot is under way.
     :param complete_scn: every commit at or below it has been emitted; 0 when not known.
@@ -319,7 +320,7 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class TransactionMark:
-    """Begin or end of a source transaction that has records; made by the publisher.
+    """Begin or end of a source transaction that has records.
 
     :param time_us: of its first change, or of its COMMIT; microseconds since the epoch in UTC.
     :param events: at its end, how many events it has, by table, as `DATABASE.SCHEMA.TABLE`; None at its begin.

@@ -23,13 +23,13 @@ from minercdc.schema.tables import Tables
 
 
 class Reselect(Protocol):
-    """Reads from the row itself values that an adapter does not deliver. It connects when it first needs to, and keeps the
-    connection until `close`."""
+    """Reads from the row itself values that an adapter does not deliver. It connects when it first needs to, and keeps its
+    connections until `close`."""
 
     def complete(self, event: ChangeEvent) -> None:
-        """Replace UNAVAILABLE values of large columns in `event.after` by those as of the commit of its transaction, and set
-        `event.reselected_scn` to that SCN; not in changes for which that is not wanted. What cannot be read stays UNAVAILABLE,
-        with a warning once per table.
+        """Replace UNAVAILABLE values of large columns in `event.after` by those as of the commit of its transaction, and if
+        some are replaced, set `event.reselected_scn` to that SCN; not in changes for which that is not wanted. What cannot
+        be read stays UNAVAILABLE, with a warning once per table.
 
         :raises TransientSourceError: the database is not reachable; the change has to be delivered again.
         """

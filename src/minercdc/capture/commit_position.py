@@ -1,8 +1,4 @@
-"""Position of an adapter that gets whole transactions, in the order of their commit SCNs.
-
-scn, xids   transactions with a commit SCN below `scn`, and those of `xids` at it, are delivered
-begun       all others began at this SCN or later
-"""
+"""Position of an adapter that gets whole transactions, in the order of their commit SCNs."""
 
 from __future__ import annotations
 
@@ -27,8 +23,7 @@ class CommitPosition:
         return commit_scn < self.scn or (commit_scn == self.scn and xid in self.xids)
 
     def precedes(self, other: Self) -> bool:
-        """Whether going from `other` to this position would go back: something that is delivered at `other` is not at this
-        one."""
+        """Whether something that is delivered at `other` is not at this position."""
         return self.scn < other.scn or (self.scn == other.scn and not self.xids >= other.xids)
 
     @property

@@ -109,7 +109,7 @@ class Ticker:
 
 
 class TerminalPanel:
-    """Draws the counters of a running connector for a terminal; one for each display."""
+    """Draws the counters of a running connector for a terminal."""
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters

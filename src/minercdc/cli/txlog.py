@@ -31,7 +31,7 @@ def _group() -> None:
 
 @txlog.command()
 def install(config: ConfigFile, only_print: Print = False) -> None:
-    """Make what is missing or not current; safe to repeat. With --print, SQL that makes everything; without a database when table.include.list has plain names."""
+    """Make what is missing or not current; safe to repeat. With --print, only print the SQL for it; where the database does not answer, for everything, if table.include.list has plain names."""
     loaded = _loaded(config)
     from minercdc.capture.txlog.installation import install as make
 

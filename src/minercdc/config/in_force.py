@@ -31,7 +31,7 @@ class InForce(NamedTuple):
     """One property.
 
     :param value: secrets hidden.
-    :param origin: file and line, environment variable, `default`, or the property it follows from.
+    :param origin: file and line, environment variable, `default`, or that it follows from other properties.
     :param effect: its meaning; or why it has none.
     """
 

@@ -40,7 +40,7 @@ def variables_used(text: str) -> Iterator[str]:
 
 
 class Providers:
-    """Resolves the placeholders in the values of one configuration; made by `take_providers`.
+    """Resolves the placeholders in the values of one configuration.
 
     :param providers: by name.
     :param of_server: whether `${NAME}` and `${NAME:default}` are resolved, too.

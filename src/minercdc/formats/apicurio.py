@@ -83,7 +83,8 @@ class ApicurioRegistry:
         self._old = _VERSION_2 in access.urls[0]
 
     def register(self, group: str, artifact: str, schema: SchemaText, if_exists: str) -> Artifact:
-        """The artifact's version with a schema, which is made unless it is there already. Group '' is the default one.
+        """The version that an artifact has, or gets, with a schema; the artifact is made where it is missing. Group '' is the
+        default one.
 
         :param if_exists: what to do where the artifact is there, in the words of version 2 or 3 of the API; not RETURN.
         :raises RecordSchemaError: the registry refuses it: incompatible with the versions before it, invalid, or there with FAIL.

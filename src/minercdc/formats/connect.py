@@ -38,7 +38,7 @@ def numbered(schema: Schema) -> tuple[str, str]:
 def split(document: bytes) -> tuple[bytes, bytes] | None:
     """(schema, payload) of a document with both, as they are written; None for a document that does not begin with a schema.
 
-    A schema has no member `payload`, and in its texts the apostrophes are escaped: so the first one ends it.
+    A schema has no member `payload`, and in its texts quotation marks are escaped: so the first `,"payload":` ends it.
     """
     if not document.startswith(_HEAD):
         return None

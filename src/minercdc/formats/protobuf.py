@@ -76,8 +76,8 @@ class ProtobufFormat:
         return wrappers_text(), [], write, place
 
     def _reference(self, path: str) -> Reference | None:
-        """A file that a schema imports, registered under its path at the first call; None for one that every registry has,
-        or where no references are wanted. Raises as the registry."""
+        """A file that a schema imports, under its path; at the first call it is registered, or looked up where schemas are
+        not registered. None for one that every registry has, or where no references are wanted. Raises as the registry."""
         text = file_text(path)
         if self._skip_known or self._schemas.uses_given or text is None:
             return None

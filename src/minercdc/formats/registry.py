@@ -130,7 +130,7 @@ class SchemaRegistry:
         return ""
 
     def lookup(self, subject: str, schema: SchemaText) -> int:
-        """The id of a schema that a subject has already, since auto.register.schemas=false.
+        """The id of a schema that a subject has already.
 
         :raises RecordSchemaError: the subject does not have it.
         :raises SinkError: the registry refuses to answer.

@@ -49,7 +49,7 @@ _PATIENCE_SECONDS = 10.0  # with a client that sends nothing
 class Site:
     """What there is for people.
 
-    :param page: makes the page: with its data, or without them for one who may not see them yet.
+    :param page: makes the page; True: with its data, False: without them, for one who may not see them yet.
     :param headers: that it is sent with.
     :param parts: its data as JSON, by path.
     """

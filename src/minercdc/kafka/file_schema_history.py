@@ -2,8 +2,8 @@
 
     write line .. flush to disk -> commit of the sink: records + offset with the length of the file
 
-The offset names the length that belongs to it. What a killed connector wrote after that length was not committed: it is cut off
-at the next start, and mined again with its DDL.
+The offset names the length that belongs to it. What a killed connector wrote after that length was not committed: it does not
+count, is cut off with the next line, and its DDL is mined again.
 """
 
 from __future__ import annotations

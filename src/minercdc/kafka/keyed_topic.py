@@ -55,8 +55,8 @@ class KafkaKeyedTopic:
             raise DeliveryError(f"{self._doing}: no answer from {self._client.brokers}")
 
     def records(self) -> Iterator[tuple[str, bytes | None]]:
-        """The committed records of the topic to its present end, oldest first: of a key the last value counts, None for a removed
-        one. None at all when there is no topic. Raises DeliveryError or SinkError when it cannot be read."""
+        """The committed records of the topic to its present end, oldest first: of a key the last value counts, None for a
+        removed one. Nothing is yielded when there is no topic. Raises DeliveryError or SinkError when it cannot be read."""
         if not self._client.existing([self._topic]):
             return
         begin, end = self._client.first_offset(self._topic), self._client.end_offset(self._topic)

@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 class Claim:
     """What a process writes when it claims a name.
 
-    :param instance: identity of the process; another one after each time it was a standby.
+    :param instance: identity of the process; another one after each time it was fenced.
     :param member: it is going to be a member of the connector's consumer group.
     :param host, port: of its HTTP port; '' and 0 without one.
     """

@@ -1,4 +1,4 @@
-"""The LOB call (function 96): reads and writes through a locator."""
+"""The LOB call (function 96): one operation on a LOB by its locator."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class _Call(NamedTuple):
 
 
 class _Done(NamedTuple):
-    """The result of a LOB call: the locator for the client, an amount in units, a flag, and the content read (None of calls that
-    read none)."""
+    """The result of a LOB call: the locator for the client, amount and flag where the operation has them, and the content
+    read (None of other operations)."""
 
     locator: bytes
     amount: int = 0

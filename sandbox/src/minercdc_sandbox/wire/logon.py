@@ -67,7 +67,7 @@ def _folded(name: str) -> str:
 
 
 class Logon:
-    """One client's logon, from its first call to the open session, and later changes of the password: one for each connection.
+    """One client's logon, from its first call to the open session, and later changes of the password.
 
     :param service: that CONNECT named, upper case.
     """
@@ -117,9 +117,9 @@ class Logon:
         return _parameters(self._challenge.pairs()) + replies.error(self._talk.call_end())
 
     def phase_two(self) -> None:
-        """Function 115: open the session, or change the password of an open one, and answer. Raises OraError when the password is
-        wrong, when the session is denied, and, with the session open, of the ALTER SESSION text; ConnectionLost as
-        `Database.open_session`; ProtocolError for a proof without challenge and for too many pairs; and as `TtcReader`."""
+        """Function 115: open the session, or change the password of an open one, and answer. Raises OraError when the
+        password is wrong, when the logon is refused, and, with the session open, of the ALTER SESSION text; ConnectionLost
+        as `Database.open_session`; ProtocolError for a proof without challenge and for too many pairs; and as `TtcReader`."""
         talk = self._talk
         _, mode, pairs = _read_pairs(talk)
         if talk.logged_on:

@@ -1,4 +1,4 @@
-"""Connect, protocol and data types: everything agreed before the first logon message.
+"""Connect, protocol and data types: what client and server agree on before the logon.
 
 The profile decides the newest protocol offered; `Negotiated.field_version`, the smaller of both sides' TTC field version,
 decides which optional fields later messages have.
@@ -76,7 +76,7 @@ class Negotiated:
     """The protocol features that both sides have; the handshake's messages fill it in.
 
     :param field_version: TTC field version; the server's own until `settle_field_version`.
-    :param end_of_response: the last packet of a response carries the flag END_OF_RESPONSE.
+    :param end_of_response: the last packet of a response carries the flag END_OF_RESPONSE; the server's wish until DATA TYPES.
     :param prefixed_text: texts with a length sent earlier are `clr` (python-oracledb, go-ora), else bare (ojdbc).
     :param wide_scale: a describe's scale is an `sb`, else one raw byte.
     :param driver: the name in the PROTOCOL request; '' before.
@@ -181,8 +181,7 @@ def protocol_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
 
 def data_types_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
     """Read a DATA TYPES request (after its first byte); returns the answer for the caller to send, which is the client's own
-    list. Sets all of `agreed` that follows from the client's capabilities, except `field_version`. Raises ProtocolError, and as
-    `TtcReader`."""
+    list. Sets all of `agreed` but `driver` and `field_version`. Raises ProtocolError, and as `TtcReader`."""
     reader.raw(4)  # charsets: the client converts
     agreed.prefixed_text = bool(reader.u8() & _LENGTH_PREFIXED_TEXT)
     agreed.capabilities = reader.clr() or b""

@@ -36,8 +36,8 @@ class Disconnected(Exception):
 
 
 class UnreadCall(OraError):
-    """A call that fails before it was read to its end, which only the client knows. Unless its last packet was short, the server
-    answers a BREAK; all that the client sends before its RESET belongs to the call."""
+    """A call that fails before it was read to its end. Unless the last packet was short, the server sends a BREAK, and all
+    that comes before the client's RESET belongs to the call."""
 
 
 class BreakReceived(Exception):
@@ -69,8 +69,8 @@ class Packet(NamedTuple):
 
 
 class PacketStream:
-    """Packets over one socket, which stays the caller's. ACCEPT sets `wide`, four bytes of length for two, and `sdu`, the most
-    bytes of a sent packet. Reads and writes raise OSError, and TimeoutError by the socket's timeout."""
+    """Packets over one socket, which stays the caller's. `accept_connect` sets `wide`, four bytes of length for two, and
+    `sdu`, the most bytes of a sent packet. Reads and writes raise OSError, and TimeoutError by the socket's timeout."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -245,7 +245,7 @@ class ReplyWriter:
 
     :param end_of_response: it was negotiated: the response ends in a marker and a flag.
     :param prefix: bytes before all others.
-    :ivar begun: a part of it was sent.
+    :ivar begun: `add` has sent a part of it.
     """
 
     def __init__(self, stream: PacketStream, end_of_response: bool, prefix: bytes = b"") -> None:

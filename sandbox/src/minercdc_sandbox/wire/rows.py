@@ -1,8 +1,7 @@
 """Query results on the wire: describe, row header, and row encoders compiled per result shape.
 
 A row message is 07 and one field per column: a `clr`, but for LONG, ROWID, UROWID, BOOLEAN and LOBs (`lob_values`). A batch is
-encoded column by column: one comprehension per column and one join per batch, so that the work per value is mostly one
-concatenation.
+encoded column by column, so that the work per value is mostly one concatenation.
 """
 
 from __future__ import annotations
@@ -186,7 +185,7 @@ _FEW = 8
 
 
 def _once_each(encoder: ColumnEncoder) -> ColumnEncoder:
-    """An encoder that does as this one, but encodes a value once that comes again and again in a batch, as most columns of
+    """An encoder of the same fields that encodes each different value once where a batch has few, as most columns of
     V$LOGMNR_CONTENTS do. Only for encoders without side effects."""
 
     def encode(cells: Sequence[Cell]) -> list[bytes]:

@@ -2,7 +2,7 @@
 
     open       end = the present SCN; the tables are read in [next, end); the dictionary shows no DDL meanwhile, or they are read again
     Progress   the window's end, and which tables are not in it, are fixed: a replay has the same transactions with the same rows
-    emit       transactions in order of (commit SCN, XID), each followed by its Progress
+    emit       transactions in order of (commit SCN, XID), each followed by its Progress; then rows that were read incrementally
     close      Progress at the window's end: every commit below it is emitted
 
 A transaction over several tables is whole, since all tables of a window are read up to the same SCN, which lies in the past.
@@ -54,7 +54,7 @@ _TRIES = 5  # of a window, while DDL comes again and again
 class _Opened:
     """A window that was read, and what is to be emitted of it.
 
-    :param position: of its beginning, with its end and without the tables that are not in it.
+    :param position: of its beginning, with its end; `demoted` has the tables that are not in it.
     :param before: what is emitted before its rows.
     :param transactions: after `position.done`, in order of commit SCN and XID; the changes within each are not ordered yet.
     :param incremental: what was read of demoted tables, as of the window's end.
@@ -117,13 +117,14 @@ class FlashbackCapture:
         return loaded(FlashbackPosition.from_json, saved, "flashback")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
-        """Events after `start`, until `stop` is set. See `contracts.Capture`. A window begins `minercdc.flashback.interval.ms`
-        after the last one began, but not sooner after its end than it took to read; at once when it ended before the present.
+        """Events after `start`, until `stop` is set. See `contracts.Capture`. A window begins
+        `minercdc.flashback.interval.ms` after the last one began, but not sooner after its end than it took to read; at
+        once when it ended before the present.
 
         :raises TypeError: `start` is of another adapter.
         :raises LogGapError: the database is at an earlier SCN than `start`.
-        :raises SourceError, PrerequisiteError: Oracle's other errors. Those of reading a single table are not raised: the
-            table is demoted; but a lost connection (TransientSourceError) is.
+        :raises SourceError, PrerequisiteError: Oracle's other errors. Those of reading a single table are not raised, except a
+            lost connection (TransientSourceError).
         :raises ConfigError: as `oracle.connect.connect`, or a pattern took too long.
         """
         if not isinstance(start, FlashbackPosition):

@@ -1,10 +1,4 @@
-"""The position of `flashback`: how far the windows have come.
-
-next        first SCN whose commits are not delivered, or not all: the window under way begins there
-end         first SCN after the window under way; 0 between two windows
-done        (commit SCN, XID) of the last transaction of that window that is delivered
-demoted     tables that are not in the window
-"""
+"""The position of `flashback`: how far the windows have come."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
     versions        VERSIONS BETWEEN SCN start - 1 AND end, those that began in the window: I, U and D, one for each transaction and row
     images before   of rows whose first version in the window is no insert: AS OF SCN start - 1, by ROWID
 
-A version that began at `start` is shown by both; the lower bound is one less so that the row before it can be read at the
-same SCN. Every query scans the table: no index leads to versions.
+A version that began at `start` is shown by both; the lower bound is one less so that the row before it can be read at the same
+SCN. A query of versions scans the table: no index leads to them.
 """
 
 from __future__ import annotations

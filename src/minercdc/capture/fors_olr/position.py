@@ -1,9 +1,4 @@
-"""The position of `fors_olr`: how far the stream has come.
-
-scn, xids   what is delivered, see `CommitPosition`
-begun       all others began at this SCN or later: a server that begins again is started there (StartSCN)
-listed      `TableList.digest` of the list that this connector started the server with, '' when it has not started it
-"""
+"""The position of `fors_olr`: how far the stream has come."""
 
 from __future__ import annotations
 
@@ -17,7 +12,7 @@ from minercdc.offset import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class ForsPosition(CommitPosition):
-    """The position of `fors_olr`, which is stored in the offset: the transactions that are delivered, see `CommitPosition`.
+    """The position of `fors_olr`, which is stored in the offset. A server that begins again is started at `begun` (StartSCN).
 
     :param listed: `TableList.digest` of the list that this connector started the server with, '' when it has not started it.
     """

@@ -14,7 +14,7 @@ from minercdc.values.codec import LARGE_TYPES
 
 
 class RowReader:
-    """Reads rows of one table version; `Shapes` makes another one for the next version.
+    """Reads rows of one table version.
 
     :param time_zone: reads DBTIMEZONE; called at the first value that needs it, and its errors pass through.
     :param lobs: `lob.enabled`; without it large values are UNAVAILABLE, in both images.

@@ -38,7 +38,7 @@ _HINT = (
 
 class Shapes:
     """Keeps `tables` of the context as the server has them since its start, and notices DDL; one for each run of the stream.
-    It reads the dictionary by a connection that `look` opens and `close` ends."""
+    `look` opens a connection, which `close` ends."""
 
     def __init__(self, context: CaptureContext) -> None:
         self._context = context

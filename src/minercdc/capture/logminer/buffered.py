@@ -167,8 +167,7 @@ class BufferedAssembly:
             at += 1
 
     def counted(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """(Schema, table, rows, bytes) of redo that was taken since the last call; and (schema, table) of those among them
-        that are captured, or were."""
+        """As `Delivery.counted`, of redo that was taken since the last call."""
         return self._delivery.counted(self._buffer.counted())
 
     def _unread(self, rows: Iterable[LogMinerRow]) -> Iterator[tuple[LogMinerRow, RedoAddress | None]]:

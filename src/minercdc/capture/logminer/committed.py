@@ -114,8 +114,7 @@ class CommittedAssembly:
         return self.take(joiner.join(batch))
 
     def counted(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """(Schema, table, rows, bytes) of redo that was taken since the last call, of transactions that no earlier pass
-        delivered; and (schema, table) of those among them that are captured, or were."""
+        """As `Delivery.counted`, of redo that was taken since the last call, of transactions that no earlier pass delivered."""
         return self._delivery.settled()
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:

@@ -54,8 +54,8 @@ class Container:
 
 
 class Containers:
-    """Finds the container of a row by its SRC_CON_ID; one for each capture. `begin_session` is called for each LogMiner
-    session, and each batch goes through `taken` before its rows are looked at.
+    """Finds the container of a row by its SRC_CON_ID; one for each capture. Each batch has to go through `taken` before its
+    rows are looked at.
 
     :param containers: at least one; their shapes have the same `tables`.
     :ivar are_several: there is more than one.

@@ -79,8 +79,8 @@ class Delivery:
             found[1] += len(sql) if sql.isascii() else len(sql.encode("utf-8", "surrogatepass"))
 
     def counted(self, more: Iterable[tuple[RowName, int, int]] = ()) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """The redo that was counted since the last call, for names of tables, of which a table may have several; and (schema, table)
-        of those among them that are captured, or were. A schema is as `Containers.shown_owner` gives it.
+        """(Schema, table, rows, bytes) of the redo that was counted since the last call, where a table may come several
+        times; and (schema, table) of those that are captured, or were. A schema is as `Containers.shown_owner` gives it.
 
         :param more: name, rows and bytes that were counted elsewhere.
         :raises MiningSessionError: as `Containers.of`.

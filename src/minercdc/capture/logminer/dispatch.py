@@ -21,8 +21,9 @@ _log = logging.getLogger(__name__)
 
 
 class RowHandler(Protocol):
-    """A way of assembling transactions, as `dispatch` uses it. The argument `address` is the row's place in redo, None for a row
-    without one. With COMMITTED_DATA_ONLY, `undo` and `roll_back` raise MiningSessionError: nothing undone ought to come."""
+    """A way of assembling transactions, as `dispatch` uses it. The argument `address` is the row's place in redo, None for a
+    row without one. `undo` and `roll_back` raise MiningSessionError where LogMiner shows nothing undone
+    (COMMITTED_DATA_ONLY)."""
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """Take a change of a captured table, a row without ROLLBACK."""

@@ -1,6 +1,7 @@
-"""Makes the log writer write: a row of a table of our own is changed and committed before each pass. Only where a table is named.
+"""Makes the log writer write: a row of a table of our own is changed and committed.
 
-Reading needs it nowhere: what LGWR has not written yet is read later. It makes the last changes of a quiet database come sooner.
+Reading needs it nowhere: what LGWR has not written yet is read later. It makes the last changes of a quiet database come
+sooner.
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@
     `------------- glue ------------'     `glue'      `----------- glue ---------'       `-------- glue ---------'
     `------------------- assignments ------------------------' `-------------------- picture ----------------------- ..
 
-Assignments are read glue by glue, because hardly two updates of a wide table assign the same columns. What holds a whole
-row, a WHERE or the values of an INSERT, is a *picture*: its glues joined are a key, whose value says which piece goes
-into which column; it costs one join, one dict look-up and one `itemgetter`.
+Assignments are read glue by glue, because hardly two updates of a wide table assign the same columns. What holds a whole row,
+a WHERE or the values of an INSERT, is a *picture*: its glues joined are a key, whose value says which piece goes into which
+column; it costs one join, one dict look-up and one `itemgetter`.
 
-A statement of any other form (joined literals, a name with an apostrophe, texts with single apostrophes) is not read
-here; the general parser in `dml` has to look at it, which is also the test oracle.
+A statement of any other form (joined literals, a name with an apostrophe, texts with single apostrophes) is left to the
+general parser (`RedoDecoder.decode_generally`).
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class _Layout:
 
 class GlueReader:
     """Reads statements of one table version, faster than the general parser `redo_text`, to which it leaves what it cannot
-    read. It learns the forms of statements as they come, so it is kept as long as the table version.
+    read. It learns the forms of statements as they come.
 
     :param position: where a column is; None when it is not captured.
     :param readings: of the columns, in their order.

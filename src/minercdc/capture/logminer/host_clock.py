@@ -11,8 +11,7 @@ _MICROSECOND = timedelta(microseconds=1)
 class HostClock:
     """Makes UTC of V$LOGMNR_CONTENTS.TIMESTAMP, which is the database host's time without zone.
 
-    :ivar offset: by how much the host's zone is ahead of UTC, 0 until the owner sets it; to be set again before each pass, for it
-        changes with daylight saving time.
+    :ivar offset: by how much the host's zone is ahead of UTC, 0 until the owner sets it; it changes with daylight saving time.
     """
 
     def __init__(self) -> None:

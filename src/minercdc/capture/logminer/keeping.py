@@ -125,8 +125,7 @@ def load(position: LogMinerPosition, files: KeptFiles, rules: KeepingRules | Non
 
 
 class Keeping:
-    """Keeps the transactions of one `stream` of the capture, for one thread; the BufferedAssembly owns it, calls its methods
-    for each row, and `close` at the end.
+    """Keeps the transactions of one `stream` of the capture, for one thread; its owner calls `close` at the end.
 
     :param files: where the rows are; not closed here.
     :param buffer: has the transactions that are awake.

@@ -1,11 +1,11 @@
 """Copies of the files of kept transactions in a compacted topic, for a start on another machine, or after the disk was lost.
 
     key     <connector>/<file>/<number of the piece>
-    value   the piece: 256 KiB, the last one of a file less; a tombstone once the file is not needed
+    value   the piece: 256 KiB, the last one of a file less or as much; a tombstone once the file is not needed
 
 A file is only appended to, so its pieces are final but for the last one, which is written again with what came after it. A
-length that an offset counts is therefore in the topic for as long as the file is not removed, whatever was appended later.
-Two processes never write pieces to the same key, but a later one may write tombstones to keys of an earlier one.
+length that an offset counts is therefore in the topic for as long as the file is not removed, whatever was appended later. Two
+processes never write pieces to the same key, but a later one may write tombstones to keys of an earlier one.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class KeptCopies:
         self._there: dict[str, set[int]] | None = None  # by name, the pieces that the topic has; None until it is read
 
     def has(self, name: str, length: int) -> bool:
-        """Whether the topic has the first `length` bytes of the file of this name. The first call reads the whole topic;
-        later ones go by what it had, and was copied or removed since. Raises DeliveryError, SinkError when it cannot be read."""
+        """Whether the topic has the first `length` bytes of the file of this name. The whole topic is read once, here or in
+        `restore`; what was copied or removed since counts. Raises DeliveryError, SinkError when it cannot be read."""
         if self._there is None:
             self._there = self._read({})
         return self._there.get(name, set()).issuperset(range(_pieces(length)))

@@ -65,8 +65,8 @@ class Assembly(Protocol):
         batch."""
 
     def counted(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """(Schema, table, rows, bytes) of redo that was taken since the last call; and (schema, table) of those among them
-        that are captured, or were."""
+        """(Schema, table, rows, bytes) of redo that was taken since the last call, where a table may come several times; and
+        (schema, table) of those that are captured, or were."""
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
         """To be called when all rows of the pass were taken; yields the events that became ready by that, and has to be iterated

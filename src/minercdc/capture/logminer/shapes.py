@@ -45,8 +45,7 @@ class ShapeTracker:
     :param tables: shapes known so far, which `discover` and `follow` change.
     :param database: name of the PDB, or of the database: first part of every TableId.
     :param read_table: called when redo does not say a shape. It returns today's shape, which may be newer.
-    :param unlogged: why redo of a table lacks what it takes to decode it, '' when it does not; called when a table is created, or
-        supplemental logging of one is dropped.
+    :param unlogged: why redo of a table lacks what it takes to decode it, '' when it does not.
     :param tx_id: of a transaction, from its XID.
     :ivar name_of: the name of a table in messages, and of suspended tables.
     """

@@ -189,9 +189,9 @@ class TransactionBuffer:
     :param memory_max: bytes of rows in memory beyond which the largest transaction goes to disk.
     :param directory: for spill files.
     :param files: for those of transactions that may be kept over a restart; None: none are.
-    :param several: rows are of several containers, in which XIDs are equal.
-    :ivar given_up: open transactions whose rows are dropped, up to their end, as `mark_of` names them. Oracle gives an XID to one
-        transaction of a container only: its sequence number counts the uses of the slot.
+    :param several: rows are of several containers, where one XID may occur more than once.
+    :ivar given_up: open transactions whose rows are dropped, up to their end, as `mark_of` names them. Oracle gives an XID to
+        one transaction of a container only: its sequence number counts the uses of the slot.
     :ivar native_rows: converts rows of the native path's buffer for `KeptFile`; None here, on the Python path.
     """
 
@@ -276,8 +276,8 @@ class TransactionBuffer:
         return list(self._open.values())
 
     def oldest(self, thread: int) -> Start | None:
-        """Start of the oldest open transaction with captured rows of a thread that is not kept, and whose START, or first
-        row, had an address; None when there is none."""
+        """Start of a thread's oldest open transaction that has captured rows, is not kept, and whose START, or first row, had
+        an address; None when there is none."""
         heap = self._by_age.get(thread, [])
         while heap:
             transaction = self._open.get(heap[0][1])

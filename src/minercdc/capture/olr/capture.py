@@ -1,7 +1,7 @@
 """The stream of `olr`: connect, request the stream from a position on, then read message after message.
 
-A connection that breaks ends the run with an error; the engine starts the next run from the stored position. Only what the
-sink has stored is confirmed to the server, so the server still has all the rest.
+A connection that breaks ends the run with an error. Only what the sink has stored is confirmed to the server, so the server
+still has all the rest.
 """
 
 from __future__ import annotations

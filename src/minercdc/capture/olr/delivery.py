@@ -43,7 +43,8 @@ class _Transaction:
     :param seq: `ChangeEvent.seq` of its last change that was emitted, 0 for none.
     :param number: `num` of its last operation, None when none had one.
     :param changed: something of it was emitted.
-    :param begin_scn: SCN of its first message that came, None when not given; `begun` when that message is its `begin`.
+    :param begin_scn: `b_scn` of its first message that came, else that message's `scn`; None when it has neither. `begun` when
+        that message is its `begin`.
     """
 
     xid: str

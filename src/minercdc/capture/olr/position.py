@@ -1,9 +1,5 @@
 """The position of `olr`: how far the stream has come.
 
-scn, xids   what is delivered, see `CommitPosition`
-begun       all others began at this SCN or later: the server is requested to send from there
-seen        highest place of a message that was received up to here; no other client may have confirmed more
-
 The places of messages (`c_scn`, `c_idx`) do not say what is delivered: their meaning depends on the server's version, and a
 restarted server counts again.
 """
@@ -21,10 +17,10 @@ from minercdc.offset import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class OlrPosition(CommitPosition):
-    """The position of `olr`, which is stored in the offset: the transactions that are delivered, see `CommitPosition`, and where
-    the server begins to send after a restart.
+    """The position of `olr`, which is stored in the offset: the server is requested to send from `begun` on.
 
-    :param seen: highest place of a message that was received up to here; None while there was none.
+    :param seen: highest place of a message that was received up to here, None while there was none; no other client may have
+        confirmed more.
     """
 
     seen: Place | None = None

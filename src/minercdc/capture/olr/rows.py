@@ -17,7 +17,7 @@ _OPS = {"c": Op.CREATE, "u": Op.UPDATE, "d": Op.DELETE}
 
 
 class RowReader:
-    """Reads rows of one table version; `Shapes` makes another one for the next version.
+    """Reads rows of one table version.
 
     :param lobs: `lob.enabled`; without it large values are UNAVAILABLE, in both images.
     """

@@ -73,7 +73,7 @@ class Shapes:
 
     def follow(self, operation: Operation, message: Message, time_us: int) -> Iterator[SchemaChange]:
         """The changes that a DDL statement makes to captured tables, none for other DDL; `tables` has the new shape when a
-        change is yielded. Raises what `read_table` raises.
+        change is yielded.
 
         :param time_us: of the statement, microseconds since the epoch in UTC.
         """
@@ -82,8 +82,8 @@ class Shapes:
     def renewed(self, table: TableId, operation: Operation, message: Message, time_us: int) -> Iterator[SchemaChange]:
         """Look whether a change shows a table that `tables` does not know, or another shape (a column or object id) than the
         known one, though no DDL came. Then the present shape is read from the dictionary and put into `tables`, a
-        SchemaChange is yielded and a warning logged. Nothing is yielded when the shape is the known one, the dictionary does
-        not have the table, or the same difference was looked up before. Raises what `read_table` raises.
+        SchemaChange is yielded and a warning logged. Nothing is yielded when the shape is the known one, the dictionary
+        does not have the table, or the same difference was looked up before.
 
         :param time_us: of the change, microseconds since the epoch in UTC.
         """

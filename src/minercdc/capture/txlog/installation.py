@@ -46,8 +46,8 @@ class Object:
 
     :param what: type and name, for people.
     :param problem: what is wrong with it; '' when it is there, valid and current. Of one to be removed, what is there.
-    :param statements: run in order, they solve the problem, or remove it; () when there is no `problem`, and for a problem
-        that no statement solves.
+    :param statements: run in order, they solve the problem, or remove the object; () when there is no `problem`, and for a
+        problem that no statement solves.
     """
 
     what: str

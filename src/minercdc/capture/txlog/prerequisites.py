@@ -24,8 +24,9 @@ class TxlogPrerequisites:
         yield from ()
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """Blocking findings: tables are of several schemas (then it is the only one), or too many; SY$SOURCES cannot be read;
-        for each table, that its installation has not ended, or that it cannot be read through its view.
+        """Blocking findings: tables are of several schemas (then it is the only one), or too many; for each table, that its
+        installation has not ended, or that it cannot be read through its view; where each can, that SY$SOURCES cannot be
+        read.
 
         :raises SourceError, PrerequisiteError: the dictionary cannot be read.
         :raises TransientSourceError: the connection was lost.
