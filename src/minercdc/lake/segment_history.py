@@ -1,4 +1,4 @@
-"""The tables of a connector whose schema history is a file, valid as far as the last commit says: that of segments always is."""
+"""The tables of a connector whose schema history is a file, as with segments: it counts as far as the last commit says."""
 
 from __future__ import annotations
 
