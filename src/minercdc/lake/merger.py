@@ -48,7 +48,7 @@ class Merger:
     `append` and `note_unread` are called by the stream's thread, what merges by one thread at a time.
 
     :param figures: kept up to date.
-    :raises LakeError: a deleted lake table cannot be made again, or as `TableHistories`; ConfigError as that.
+    :raises LakeError: a deleted lake table cannot be made again; LakeError and ConfigError, too, as `TableHistories`.
     :raises SinkError, SchemaHistoryError: the schema history cannot be read.
     """
 
@@ -130,7 +130,7 @@ class Merger:
         return self._published_scn
 
     def append(self, records: DataFrame, writer: str, number: int, rows: int, *, one_topic: bool) -> None:
-        """Append a micro-batch to the change log, which stays as it is when it has it already.
+        """Append a micro-batch to the change log; nothing when the log has it already.
 
         :param writer, number, one_topic: see `ChangeLog.append`.
         :param rows: how many records it has, at most.

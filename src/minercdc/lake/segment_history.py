@@ -78,8 +78,8 @@ class SegmentHistory(FileHistory):
 
 
 def for_tasks(config: ConnectorConfig) -> ConnectorConfig:
-    """The configuration that is sent to executors: without passwords of the database, since they read files and Kafka only,
-    and with absolute paths of the schema history and the segments."""
+    """The configuration that is sent to executors: without passwords of the database, to which they do not connect, and with
+    absolute paths of the schema history and the segments."""
     without_password = config.database.model_copy(
         update={"database_password": SecretStr(""), "minercdc_database_wallet_password": None}
     )
