@@ -86,9 +86,9 @@ def raw(event: ChangeEvent, reason: str) -> UndecodableRow:
 
 
 class LeftOut:
-    """Leaves out rows that have no record, and suspends their tables where that is configured; the others go on. One for each
-    publisher; it keeps the suspensions of the pipeline, and what `counters` shows of them, up to date. Its methods raise what
-    `write`, `notify` and the pipeline's encoder raise.
+    """Leaves out rows that have no record, and suspends their tables where that is configured; the others go on. It keeps the
+    suspensions of the pipeline, and what `counters` shows of them, up to date. Its methods raise what `write`, `notify` and the
+    pipeline's encoder raise.
 
     :param pipeline: its suspensions are loaded already.
     :param write: writes records of a row into the present Kafka transaction.

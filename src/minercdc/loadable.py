@@ -1,6 +1,6 @@
 """What a configuration names and cannot be loaded: expressions, Python code, settings of librdkafka.
 
-A start would find one of them after the other; `minercdc config`, `run`, `check` and `plan` list all.
+A start alone would find one of them after the other.
 """
 
 from __future__ import annotations

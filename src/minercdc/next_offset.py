@@ -14,7 +14,7 @@ class NextOffset:
 
     `latest` is the last Progress, None before the first: what the next commit stores. `partial` names what an earlier run, or
     this one, delivered of a split transaction; it stays until the Progress of a whole transaction, since idle ticks may come
-    before the split one is mined again. One for each publisher.
+    before the split one is mined again.
 
     :param adapter: `database.connection.adapter` of the positions to come.
     :ivar stored: what the last commit stored; an offset without a position when nothing was stored yet.

@@ -27,9 +27,9 @@ from minercdc.transaction_counts import TransactionCounts
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits of a Kafka transaction, or of what another sink commits at once. When one of `records`, `bytes` and `seconds` is
-    reached, the commit comes after the source transaction under way; `records` and `bytes` split the source transaction, so
-    that the commit comes at once, unless it is held. The commit comes earlier when no event waits.
+    """Limits of a Kafka transaction, or of what another sink commits at once. When `records` or `bytes` is reached, the commit
+    comes at once, within the source transaction under way unless that is held; when `seconds` is, after it. It comes earlier when
+    no event waits.
 
     :param records, bytes: as `Batch` counts them.
     :param hold_bytes: a source transaction is not split before the Kafka transaction has so many bytes; 0: it is not held.

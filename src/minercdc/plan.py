@@ -2,7 +2,7 @@
 
 start      what is stored, and what `snapshot.mode` makes of it
 tables     topic, key, rows by the optimizer's statistics, types of Oracle and of the record
-time       the snapshot at a rate that is given or measured elsewhere; redo a second by the archived logs of the last day
+time       the snapshot at a rate that was measured elsewhere; redo a second by the archived logs of the last day
 grants     the SQL for this configuration, with grants on single tables; without a session, those that one needs
 """
 

@@ -52,8 +52,8 @@ def publish(
     """Encode and write all events. Commit records with the offset at a Progress, or within a transaction that is too large or
     takes too long.
 
-    What is written after the last commit is not delivered. Each commit is reported to `capture` and `signals`. The counters of
-    `factory` and the suspensions of `pipeline` are kept up to date.
+    What is written after the last commit is not delivered. Each commit is reported to `signals`, and to `capture` if the last
+    Progress has a position. The counters of `factory` and the suspensions of `pipeline` are kept up to date.
 
     :param offset: the stored one, None for none.
     :raises DecodeError: a value does not fit its record, and `pipeline` neither suspends the table nor skips the row; or the

@@ -157,9 +157,8 @@ def look_import(config: ConnectorConfig, file: Path) -> Repositioning:
 
 
 def look_set(config: ConnectorConfig, scn: int | None, time: str | None) -> Repositioning:
-    """Return the change after which the stream delivers what was committed after an SCN, or a time. Nothing is stored.
-
-    One of both is given.
+    """Return the change after which the stream delivers what was committed after an SCN or a time, one of which is given.
+    Nothing is stored.
 
     :param scn: None: the one of `time`.
     :param time: ISO 8601; UTC unless it has an offset. None: `scn` is given.

@@ -11,8 +11,8 @@ from minercdc.offset import PartialTransaction
 class TransactionCounts:
     """How many events of the present transaction have records.
 
-    The encoder counts them, and the publisher keeps what was counted for a change, or takes it back when the change is left out.
-    What is kept of a split transaction is in the offset, so that a restart goes on counting.
+    Events of a change are counted and then kept, or taken back when the change is left out. The offset stores what is kept of a
+    split transaction, so that a restart goes on counting.
 
     :ivar total: events of the present transaction.
     """

@@ -1,4 +1,4 @@
-"""Reads a table's topic to find keys that are alive there, and that were not written since a mark: what its readers hold.
+"""Reads a table's topic to find keys that are alive there, and that were not written since a mark.
 
     begin   a thread reads the topic from its beginning to its present end, beside the stream
     gone    records written meanwhile are read, then keys are returned that are alive and have no record at or after the mark
@@ -115,7 +115,7 @@ class TopicFold:
 
         Each key is returned once: one whose delete cannot be written is counted by `limits`.
 
-        It reads records written meanwhile first, so our own must be committed before.
+        Records written meanwhile are read first, so our own must be committed before the call.
 
         :raises DeliveryError, SinkError: the topic cannot be read.
         :raises StateDirectoryError: the file cannot be used.

@@ -28,7 +28,7 @@ _VALUE = struct(
 
 
 class TransactionEncoder:
-    """Makes the records of the begin and end of transactions; their key decides the partition.
+    """Makes the records of the begin and end of transactions.
 
     :param key_schemas: `key.converter.schemas.enable`; `value_schemas` likewise.
     """

@@ -151,8 +151,8 @@ class Lake:
             stream.close()
 
     def _advance(self) -> None:
-        """Pass on the mark that is waited for once it is reached, where there is none the newest one; of one that is not,
-        topics that are gone count no more. Raises as `Marks.newest`."""
+        """Publish the mark that is waited for, else the newest one, if it is reached. Topics that are gone no longer count.
+        Raises as `Marks.newest`."""
         if self._candidate is None:
             self._candidate = self._marks.newest()
         if self._candidate is None:
@@ -183,7 +183,7 @@ class Lake:
 
     def _maintain(self) -> None:
         """Maintain the files after each `minercdc.lake.maintenance.interval.ms` until `stop`; run in a thread. A failure is
-        logged and ends nothing: the files are only more than they need be."""
+        logged and ends nothing."""
         maintenance = Maintenance(self._spark, self._config, self._client, least=READERS_TIME)
         while not self._stop.wait(self._config.lake.minercdc_lake_maintenance_interval_ms / 1000):
             try:

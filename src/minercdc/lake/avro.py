@@ -77,8 +77,8 @@ class AvroTopics:
     def as_json(self, records: DataFrame) -> DataFrame:
         """Kafka's records with JSON text of a `payload`, as bytes, for keys, values or both: those whose format has a registry.
 
-        Records that were written as JSON earlier get a `payload`, too. A value that does not fit its schema has no payload. A
-        record whose schema was not learned before makes Spark's job fail when it runs.
+        Records that were written as JSON earlier get a `payload`, too. A key or value that does not fit its schema has no
+        payload. A record whose schema was not learned before makes Spark's job fail when it runs.
         """
         for side, registry in self._registries.items():
             records = records.withColumn(side, self._text(side, registry.id_bytes, self._schemas[side].items()))

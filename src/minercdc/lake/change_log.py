@@ -136,7 +136,6 @@ class ChangeLog:
         return None if observation is None else _observed(observation, batch)
 
     def _parsed(self, records: DataFrame, batch: int) -> DataFrame:
-        """The change log's columns."""
         rows = with_envelope(records.where("value IS NOT NULL"), wrapped=self._values.value_converter_schemas_enable)
         rows = rows.selectExpr(
             *("topic", "partition", "offset", "CAST(key AS STRING) AS key", "CAST(value AS STRING) AS value", "e"),
@@ -182,7 +181,6 @@ class ChangeLog:
 
 
 def _arrival(topic: str, batch: int, counted: Mapping[str, Any]) -> Arrival:
-    """What `_AGGREGATES` found."""
     return Arrival(
         *(topic, batch, counted["rows"], counted["lowest"] or 0, counted["highest"] or 0),
         scns=(counted["lowest_scn"] or 0, counted["highest_scn"] or 0),

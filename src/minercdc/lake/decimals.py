@@ -4,8 +4,8 @@ Expressions of Spark only, the same with ANSI mode on and off. Each form that is
 
     up to 6 bytes    as the hexadecimal spelling of a DOUBLE, which has 53 bits: half the cost of conv()
     up to 8 bytes    conv() to BIGINT
-    up to 15 bytes   the last eight bytes, and those before them, as DECIMALs
-    more             limbs of 20 digits in an array, 7 bytes at a time
+    up to 15 bytes   the last eight bytes, and those before them, as DECIMALs; 16 bytes, too, in `exact_decimal`
+    more             as text only: limbs of 20 digits in an array, 7 bytes at a time
 
 Planning these costs a query of a few rows more than the rows do. `short_decimal` and `short_text` are for such: up to 8 bytes, and slower.
 """

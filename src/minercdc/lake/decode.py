@@ -94,7 +94,7 @@ class RowDecoder:
         :param key: ids of the key's columns; empty when the ROWID identifies rows.
         :param scns: lowest and highest SCN among the rows.
         :param partial: mark missing values, in columns `m0`, `m1`, ..
-        :param before: take the columns of a deleted row from its before image; else they are null.
+        :param before: take the columns of a deleted row, besides its key, from its before image; else they are null.
         :param short: the rows are few, and none has a number of more than eight bytes.
         """
         first, last = table.index_at(scns[0]), table.index_at(scns[1])

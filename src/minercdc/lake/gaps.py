@@ -5,7 +5,7 @@
     records of its topic are lost      deleted topic, or retention        until the table is read again
     the connector leaves rows out      suspended, or not read yet         until the connector has read the table again
 
-A table is read again by an initial snapshot, `lake snapshot` or `lake rebuild`. A CREATE TABLE ends all of its gaps.
+A table is read again by an initial snapshot, `lake snapshot` or `lake rebuild`. A CREATE TABLE ends the first three.
 """
 
 from __future__ import annotations

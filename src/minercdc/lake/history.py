@@ -333,7 +333,7 @@ class TableHistories:
 
 
 class LakeHistory(TableHistories):
-    """The tables of one connector, by its history's topic. `refresh` reads it; the errors of `TableHistories` hold.
+    """The tables of one connector, by its history's topic. Raises as `TableHistories`.
 
     :param client: of the connector's cluster.
     """

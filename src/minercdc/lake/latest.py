@@ -75,7 +75,7 @@ def _home(by: Sequence[str], arrives: str = "false") -> str:
 def _last(
     rows: DataFrame, by: Sequence[str], kept: Sequence[str], *, unplaced: bool, several_tasks: bool = True
 ) -> DataFrame:
-    """The last one per `by`; of one transaction's, a delete of another row with that key does not count.
+    """The last one per `by`. At one commit SCN, a delete of another row with that key does not count.
 
     One UPDATE may shift keys (1 to 2, 2 to 3): then key 2 is deleted, as that of the second row, after it was given to the first.
     """
@@ -180,7 +180,6 @@ def _with_deletes_left_out(decoded: DataFrame, target: Sequence[TableColumn], ke
 def _from_lake(
     rows: DataFrame, present: DataFrame, target: Sequence[TableColumn], key: Sequence[str], kept: Sequence[str]
 ) -> DataFrame:
-    """Fill what is still missing from the lake table."""
     from pyspark.sql.functions import expr
 
     names = {column.id: column.name for column in target}

@@ -1,6 +1,6 @@
 """Keeps the lake's files few, and removes what is older than its retention.
 
-1. The record says which SCNs can still be read.
+1. The lake's record gets an entry that says which SCNs can still be read.
 2. Each table that changed: OPTIMIZE joins small files, clustered (minercdc.lake.cluster), and takes deleted rows out, VACUUM
    removes files that no kept version has.
 3. The change log loses the records that no table needs, the record its entries about them.
@@ -186,7 +186,6 @@ class Maintenance:
 
 
 def _left(error: BaseException) -> str:
-    """Why something is left as it was, for people."""
     return "another writer committed at the same moment" if is_conflict(error) else cause_of(error)
 
 

@@ -48,7 +48,7 @@ class Merger:
     `append` and `note_unread` are called by the stream's thread, what merges by one thread at a time.
 
     :param figures: kept up to date.
-    :raises LakeError: a deleted lake table cannot be made again, or as `TableHistories`; ConfigError as that.
+    :raises LakeError: a deleted lake table cannot be made again; LakeError and ConfigError, too, as `TableHistories`.
     :raises SinkError, SchemaHistoryError: the schema history cannot be read.
     """
 
@@ -130,7 +130,7 @@ class Merger:
         return self._published_scn
 
     def append(self, records: DataFrame, writer: str, number: int, rows: int, *, one_topic: bool) -> None:
-        """Append a micro-batch to the change log, which stays as it is when it has it already.
+        """Append a micro-batch to the change log; nothing when the log has it already.
 
         :param writer, number, one_topic: see `ChangeLog.append`.
         :param rows: how many records it has, at most.
@@ -186,8 +186,8 @@ class Merger:
             self._state.complete = max(self._state.complete, mark.scn)
 
     def merge_due(self, *, all_pending: bool = False) -> None:
-        """Merge tables with many or old pending records, and record how far all are; a table that fails is quarantined.
-        Before the first `complete` nothing is done.
+        """Merge tables with many or old pending records, and record how far they are; a table that fails is quarantined. Before
+        the first `complete` nothing is done.
 
         :raises SinkError, SchemaHistoryError, ConfigError: as `LakeHistory.refresh`.
         """
@@ -277,7 +277,7 @@ class Merger:
         return done
 
     def _joint_table(self, table: TableHistory, goal: Applied) -> JointTable | None:
-        """What the table's merge reads, where it can be read with others' and the table is as it is recorded; else None."""
+        """What the table's merge reads if the table is as it is recorded; None where that is not read with others'."""
         applied, arrivals = self._state.applied(table.name), self._arrivals.of(table.topic)
         read = read_scn(table.name, self._state.noted, applied.scn)
         try:
@@ -368,14 +368,12 @@ class Merger:
             self._report.reached(goal.scn, len(self._state.failed))
 
     def _forget_merged(self) -> None:
-        """Forget the arrivals that are merged as a whole."""
         for topic in self._arrivals.topics():
             if (table := self._history.of_topic(topic)) is not None:
                 merged = self._arrivals.drop_merged(topic, self._state.applied(table.name))
                 self._figures.table(table.name).merged += merged
 
     def _note_figures(self) -> None:
-        """Set the figures of all tables, and the complete SCN, as they are now."""
         self._figures.complete_scn = self._state.complete
         for table in self._history.tables():
             figures, waiting = self._figures.table(table.name), self._arrivals.of(table.topic)

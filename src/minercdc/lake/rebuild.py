@@ -2,7 +2,7 @@
 
 Either way the table is replaced in one Delta commit, which says how far it is then; before it nothing is changed, and from the
 change log others may follow. The lake may run meanwhile: where it merges the table at the same moment, Delta refuses one of the
-two commits, which is made again. A running lake finds out by the table's version, and by the entries that end its quarantine.
+two commits, which is made again.
 """
 
 from __future__ import annotations

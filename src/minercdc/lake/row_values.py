@@ -130,7 +130,7 @@ def _whole(value: int, spark_type: str) -> int:
 
 
 def _exact(value: Decimal, spark_type: str, *, rounds: bool = False) -> Decimal:
-    """The value with the scale of a DECIMAL. Raises ValueError when it does not fit; digits beyond the scale only if not
+    """The value with the scale of a DECIMAL. Raises ValueError for too many digits; for digits beyond the scale only if not
     `rounds`."""
     found = _DECIMAL.fullmatch(spark_type)
     assert found is not None

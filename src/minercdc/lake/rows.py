@@ -88,7 +88,7 @@ class TableMode(Protocol):
     def rekey(
         self, delta: DeltaTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear, applied: Applied
     ) -> None:
-        """Prepare the table for changes under another key. Most modes do nothing.
+        """Prepare the table for changes under another key. By default nothing is done.
 
         :param target: columns of the lake table.
         :param key: ids of the columns of the key until now; empty for the ROWID.

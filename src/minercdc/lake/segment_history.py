@@ -1,4 +1,4 @@
-"""The tables of a connector whose schema history is a file, valid as far as the last commit says: that of segments always is."""
+"""The tables of a connector whose schema history is a file, as with segments: it counts as far as the last commit says."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ class SegmentHistory(FileHistory):
 
 
 def for_tasks(config: ConnectorConfig) -> ConnectorConfig:
-    """The configuration that is sent to executors: without passwords of the database, since they read files and Kafka only,
-    and with absolute paths of the schema history and the segments."""
+    """The configuration that is sent to executors: without passwords of the database, to which they do not connect, and with
+    absolute paths of the schema history and the segments."""
     without_password = config.database.model_copy(
         update={"database_password": SecretStr(""), "minercdc_database_wallet_password": None}
     )

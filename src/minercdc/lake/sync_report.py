@@ -11,7 +11,7 @@ _EVERY_S = 60.0  # while nothing is merged
 
 
 class SyncReport:
-    """Logs SCNs that all tables have reached: each at which something was merged, and else one a minute.
+    """Logs SCNs that all tables have reached: each at which something was merged, and else at most one a minute.
 
     :ivar merged: something was merged since the last line; set by the caller.
     """

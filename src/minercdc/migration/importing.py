@@ -240,8 +240,8 @@ def kept_file(file: Path) -> Path:
 
 
 def keep_file(file: Path | None) -> None:
-    """Copy Debezium's history file to `kept_file`, unless an import that was killed did, or there is no file (None: the history is
-    in Kafka). Raises OSError."""
+    """Copy Debezium's history file to `kept_file`, unless an import that was killed did, or there is no file (`file` None: the
+    history is in Kafka). Raises OSError."""
     if file is None:
         return
     kept = kept_file(file)

@@ -13,8 +13,8 @@ _LAST: Final = 1000
 def is_half_sent(client: KafkaClient, topic: str, tx_id: str, seq: int) -> bool:
     """Whether of an update that changed the key only the delete is in the topic: both records have the same number.
 
-    False where none of the last thousand records of a partition has that number: in another format than JSON, or routed to another
-    topic.
+    False where none of the last thousand records of each partition has that number: in another format than JSON, or routed to
+    another topic.
 
     :param tx_id, seq: `source.txId` and `source.txSeq` of these records.
     :raises DeliveryError, SinkError: the topic cannot be read.

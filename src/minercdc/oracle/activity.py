@@ -1,7 +1,4 @@
-"""Reads what goes on in the database, and for how long it keeps redo and undo: for people, not for the capture.
-
-Every function raises SourceError or PrerequisiteError, as `codes.classify` makes them, when a view cannot be read.
-"""
+"""Reads what goes on in the database, and for how long it keeps redo and undo: for people, not for the capture."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ class ArrowColumn(NamedTuple):
 
 
 def arrow_columns(schema: TableSchema, lobs: bool) -> list[ArrowColumn] | None:
-    """What `selected_columns` selects, the ROWID first, so that it can come as columns of Arrow; None when a column that is
-    read has a type that cannot, or not exactly: binary floats, large values, JSON, BOOLEAN, types that are not supported.
+    """What `selected_columns` selects, the ROWID first, so that it can come as columns of Arrow; None when a column that is read
+    has a type that cannot, or not exactly, such as binary floats, large values, JSON and BOOLEAN.
 
     :param lobs: read large values; else their columns are NULL.
     """

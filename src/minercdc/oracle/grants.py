@@ -1,8 +1,7 @@
 """The privileges that the connector needs in Oracle, one by one, each with what it is for.
 
 A privilege is examined by what it allows, or as one enabled in the session, so that it counts whichever way it was granted:
-directly, by a role, or by a privilege on ANY object. Functions that read the database raise SourceError, as `codes.classify`
-makes it, when they fail for another reason than a missing grant.
+directly, by a role, or by a privilege on ANY object.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ _CODE = re.compile(r"\b(?:ORA|PLS|DPY|TNS)-\d+")
 
 
 class HeartbeatAction:
-    """Runs the statement, and commits, at each call. The session is opened at the first call, and kept until the process
-    ends; after a failure the statement is tried again at the next call, in a new session. A failure is logged as a warning,
-    once for each cause, and again when the statement has succeeded in between.
+    """Runs the statement, and commits, at each call. The session is opened at the first call, and kept until the process ends;
+    after a failure the statement is tried again at the next call, in a new session. A failure is logged as a warning, unless the
+    call before failed for the same cause.
 
     :param connect: opens a connection to the database that the statement is for.
     :param statement: SQL; a `;` at its end is dropped.

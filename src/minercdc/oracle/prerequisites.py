@@ -1,7 +1,4 @@
-"""Checks whether the database is prepared for capture; each finding has what fixes it, mostly SQL.
-
-What reads the database raises SourceError or PrerequisiteError, as `codes.classify` makes them, when the query of a check fails.
-"""
+"""Checks whether the database is prepared for capture; each finding has what fixes it, mostly SQL."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class PresentScn:
         return self._way < len(_WAYS) - 1
 
     def read(self, connection: oracledb.Connection) -> Scn:
-        """The present SCN. It has been given out, so that it can be read as of.
+        """The present SCN, or one of up to three seconds before (`is_exact`); queries can read AS OF it.
 
         :raises SourceError, PrerequisiteError: Oracle refuses even TIMESTAMP_TO_SCN, or fails otherwise than for a grant.
         """

@@ -48,7 +48,7 @@ class RelayEncoder:
     :param key_columns: positions of the key.
     :param captured: whether a table has a source.
     :param skipped: operations that are left out.
-    :param unavailable: stands for a text that redo does not hold.
+    :param unavailable: stands for a text, or bytes, that redo does not hold.
     """
 
     def __init__(
@@ -77,7 +77,8 @@ class RelayEncoder:
 
         :raises RelayError: no id or name is free for the source of a new table.
         :raises SinkError: the schema registry cannot be written.
-        :raises DecodeError: redo does not hold the key or a value that is no text, or a value does not fit its column.
+        :raises DecodeError: redo does not hold the key, or a value that is neither text nor bytes; or a value does not fit its
+            column.
         :raises ConfigError: as `selection.key_columns`.
         """
         if isinstance(event, SchemaChange):

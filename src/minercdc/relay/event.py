@@ -79,7 +79,7 @@ class RelayEvent:
 
     @property
     def is_control(self) -> bool:
-        """Whether it has no row: every filter lets it pass."""
+        """Whether it has no row, as the end of a window."""
         return self.source < 0
 
     @property

@@ -4,9 +4,8 @@
      64 64   slot           128 64   the other slot: state with its number and CRC; the newer valid one counts
    4096 ..   the events, a circle
 
-A state is written after the events that it shows, and before events are overwritten that it does not show any more. The
-file is validated event by event at a start: what a crash of the machine left half written empties the buffer. So the index needs
-no file of its own: it is made by that.
+A state is written after the events that it shows, and before events are overwritten that it does not show any more. The file is
+validated event by event at a start: what a crash of the machine left half written empties the buffer.
 """
 
 from __future__ import annotations

@@ -60,8 +60,8 @@ def examine(config: ConnectorConfig, broker: Sequence[Finding] | None = None) ->
 
 
 def _of_database(config: ConnectorConfig, name: str, tables: list[TableSchema], *, redo: bool) -> Iterator[Finding]:
-    """What the rules of one database find: those of its tables only if it is open. Connects to the database, and where it is mined to the secondary one, and closes these
-    connections once it is iterated to its end. Raises SourceError, PrerequisiteError or ConfigError.
+    """What the rules of one database find: those of its tables only if it is open. Connections that it opens are closed once it
+    is iterated to its end. Raises SourceError, PrerequisiteError or ConfigError.
 
     :param name: of the database, one of `database_names`.
     :param tables: the captured tables are added to it.

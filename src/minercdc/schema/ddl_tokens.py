@@ -18,7 +18,7 @@ _PARTITIONS: Final = frozenset(["PARTITION", "PARTITIONS", "SUBPARTITION", "SUBP
 
 
 class Unknown(Exception):
-    """The text is beyond the grammar; its message says where. `parse_ddl` makes `Unclear` of it."""
+    """The text is beyond the grammar; its message says where."""
 
 
 class Tokens:

@@ -2,7 +2,7 @@
 
 none            as it is
 avro            _ for each character that is neither letter, digit nor _; a _ before a leading digit
-avro_unicode    _uXXXX, its code in UTF-16, for each of these and for _ itself
+avro_unicode    _uXXXX, its code in UTF-16, for each such character, for _ itself and for a leading digit
 """
 
 from __future__ import annotations

@@ -218,8 +218,8 @@ class Actions:
         return (), replace(state, resumes=(*state.resumes, *((given[name], name) for name in wanted)))
 
     def _stop(self, action: StopSnapshot, signal: Signal, state: SignalState, time_us: int) -> Acted:
-        """Take the tables that match out of the snapshots of the state, one under way where it is. Raises SignalRefused when
-        none of them is in a snapshot."""
+        """Take the tables that match out of the snapshots of the state; one that is being read stops where it is. Raises
+        SignalRefused when none of them is in a snapshot."""
         reports: list[Event] = []
         for snapshot in [s for s in state.snapshots if action.blocking in (None, s.blocking)]:
             kept = tuple(table for table in snapshot.tables if not self._stops(action, table))

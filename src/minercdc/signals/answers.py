@@ -29,7 +29,7 @@ BLOCKING: Final = "Initial Snapshot"
 
 def answer(signal: Signal, type_: str, time_us: int, **data: str) -> Notification:
     """What became of a signal: `type_` ACCEPTED, COMPLETED, REFUSED or ABORTED; `data` goes into `additional_data`, as do the
-    signal's type and its channel, unless that is '': it is not stored with the offset."""
+    signal's type and its channel, unless that is '': the offset does not store channels."""
     channel = {"channel": signal.channel} if signal.channel else {}
     additional = {"signal_type": signal.type, **channel, **data}
     return Notification(signal.id, SIGNAL, type_, time_us, additional)

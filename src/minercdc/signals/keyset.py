@@ -28,7 +28,7 @@ def order_of(schema: TableSchema, surrogate: str = "") -> tuple[str, ...]:
     """Names of the columns to read the table in order of: those of its key; or the surrogate and, unless that is the key, the
     ROWID, since values of the surrogate may repeat; or the ROWID alone, for a table without key too.
 
-    :param surrogate: name of a column, as it is written or in upper case; or ROWID; '' for the key.
+    :param surrogate: name of a column, without quotes that of its upper case too; or ROWID; '' for the key.
     :raises UnsupportedRowError: there is no such column, it may be null, or its type has no order we can repeat.
     """
     if surrogate.upper() == ROWID:

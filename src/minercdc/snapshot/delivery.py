@@ -177,7 +177,7 @@ class _Table:
     :ivar rows: delivered, in earlier runs too.
     :ivar begun: ranges of which rows were read in this run.
     :ivar finished: ranges that were read to their end.
-    :ivar deferred: the rest is left to an incremental snapshot.
+    :ivar deferred: the rest is left to a snapshot during the stream.
     """
 
     def __init__(self, place: int, stored: TableProgress) -> None:

@@ -44,7 +44,7 @@ class Prepared:
 
     def prepare(self, config: ConnectorConfig, client: KafkaClient, topics: TopicNames) -> None:
         """Read the schema history on, every 5 s, and check the database, every 60 s, if it is time; it may take long. What fails
-        is logged; of the database it is shown, too, and only after a TransientSourceError the database is checked again."""
+        is logged. A failure of the database is shown, too, and ends its checks unless it is a TransientSourceError."""
         now = self._monotonic()
         if now >= self._next_history and topics.has_history:
             try:

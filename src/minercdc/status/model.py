@@ -118,7 +118,7 @@ class Status:
         redo = {f"{one.schema}.{one.table}": one for one in counters.redo.tables() if one.captured}
         suspended = {one.table: one for one in counters.suspended}
         scans = {scan.table: scan for scan in list(counters.scans)}
-        requested = {scan.table.partition(".")[2] or scan.table for scan in counters.requested}
+        requested = {scan.table for scan in counters.requested}
         shown: list[JsonValue] = []
         for name in sorted({*counters.tables, *suspended, *scans, *redo}):
             scan, written = scans.get(name), redo.get(name)

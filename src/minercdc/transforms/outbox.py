@@ -41,9 +41,9 @@ class _Table:
 
 def event_router(options: Outbox) -> Transform:
     """The transformation EventRouter: a row that was inserted into an outbox table, or that a snapshot read, becomes a record of
-    the event in it; its other changes and tombstones are left out, updates with a line in the log. Records that are no envelopes
-    stay. It raises ConfigError for an update where that is `fatal`, DecodeError for a table or row that lacks what an option
-    names."""
+    the event in it; its other changes are left out, updates with a line in the log, and so are all tombstones. Other records that
+    are no envelopes stay. It raises ConfigError for an update where that is `fatal`, DecodeError for a table or row that lacks
+    what an option names."""
     return _Router(options)
 
 

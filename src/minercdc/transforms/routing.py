@@ -57,9 +57,9 @@ def regex_router(options: Router) -> Transform:
 
 
 def logical_table(options: LogicalTable, adjust: Callable[[str], str]) -> Transform:
-    """The transformation ByLogicalTableRouter: a record whose topic matches gets the topic of the logical table, that name
-    in its schemas, and in its key the field by which the tables differ. It raises DecodeError for a record that it does
-    not fit.
+    """The transformation ByLogicalTableRouter: a record whose topic matches gets the topic of the logical table, that name in its
+    schemas, and with `key.enforce.uniqueness` in its key the field by which the tables differ. It raises DecodeError for a record
+    that it does not fit.
 
     :param adjust: makes a schema's name of a topic's.
     """

@@ -61,8 +61,7 @@ UNMINED_TYPES = frozenset({"VECTOR", "BOOLEAN"})
 
 
 def is_supported(column: Column) -> bool:
-    """Whether values of this column can be captured, those of UNMINED_TYPES by snapshots only. `supported` leaves others
-    out."""
+    """Whether values of this column can be captured, those of UNMINED_TYPES by snapshots only."""
     return column.type_name in _FAMILY_OF
 
 

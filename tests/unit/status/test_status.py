@@ -115,6 +115,14 @@ def full() -> Counters:
     return counters
 
 
+def test_a_table_that_a_requested_snapshot_reads_is_read_again() -> None:
+    counters = full()
+    counters.requested = [RequestedScan("i", "incremental", "S.OURS", 10, 1, "", "", 0, False)]
+    states = {one["table"]: one["state"] for one in json.loads(json.dumps(shown(counters).tables()))}
+    assert states["S.OURS"] == "read again"
+    assert states[EVIL] == "suspended"
+
+
 def test_the_document_has_every_part_and_is_json() -> None:
     document = json.loads(json.dumps(shown(full()).document(), allow_nan=False))
     assert document["lag"]["seconds"] == 30
