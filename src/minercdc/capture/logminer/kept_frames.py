@@ -1,8 +1,10 @@
 """Reads and writes the frames of a file with the rows of an open transaction.
 
-file    head line, then frames frame   kind, length, rows, CRC-32 of kind to payload; payload ROWS    names as JSON with their
-length before it, then rows (`kept_rows.py`) CUT     of all frames of rows so far, only the first n count: later rows were
-taken back by undo SEEN    undo rows without redo address, which are recognized by their content
+file    head line, then frames
+frame   kind, length, rows, CRC-32 of kind to payload; payload
+ROWS    names as JSON with their length before it, then rows (`kept_rows.py`)
+CUT     of all frames of rows so far, only the first n count: later rows were taken back by undo
+SEEN    undo rows without redo address, which are recognized by their content
 
 Numbers are little-endian.
 """
