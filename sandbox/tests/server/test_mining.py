@@ -337,6 +337,29 @@ def test_supplemental_logging_decides_the_where_clause(sandbox: SandboxProcess, 
     assert update["SQL_REDO"] == f"{head}{LOGGING[logging][0]}'{update['ROW_ID']}';"
 
 
+@pytest.mark.parametrize("kind", ["unique", "foreign key"])
+def test_a_key_of_several_columns_is_logged_once_one_of_them_changes(sandbox: SandboxProcess, owner: str, kind: str) -> None:
+    constraint = "unique (a, b)" if kind == "unique" else "foreign key (a, b) references parents"
+    with sandbox.connect(owner, owner) as connection, connection.cursor() as cursor:
+        cursor.execute("create table parents (a number, b number, primary key (a, b))")
+        cursor.execute("insert into parents select level, 1 from dual connect by level < 4")
+        cursor.execute(f"create table t (id number primary key, a number, b number, n number, {constraint})")
+        cursor.execute(f"alter table t add supplemental log data (primary key, {kind}) columns")
+        cursor.execute("insert into t values (1, 1, 1, 1)")
+        connection.commit()
+        begun = current_scn(sandbox)
+        cursor.execute("update t set n = 2")
+        cursor.execute("update t set a = 3")
+        connection.commit()
+    with mining_session(sandbox) as cursor:
+        add_all_logs(cursor)
+        cursor.execute(
+            f"begin dbms_logmnr.start_logmnr(startscn => {begun}, options => dbms_logmnr.dict_from_online_catalog); end;"
+        )
+        conditions = [re.split(" where | and ROWID", row["SQL_REDO"])[1] for row in contents(cursor, "operation_code = 3")]
+    assert conditions == ["\"ID\" = '1' and \"N\" = '1'", "\"ID\" = '1' and \"A\" = '1' and \"B\" = '1'"]
+
+
 def test_types_in_the_sessions_nls_and_by_default(sandbox: SandboxProcess, owner: str) -> None:
     with sandbox.connect(owner, owner) as connection, connection.cursor() as cursor:
         cursor.execute(

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from minercdc_sandbox.catalog import DatabaseLogging
-from minercdc_sandbox.tables import ALL_LOGGING, KEY_LOGGING, UNIQUE_LOGGING, ConstraintKind, SupplementalLogGroup, Table
+from minercdc_sandbox.tables import (
+    ALL_LOGGING,
+    FOREIGN_LOGGING,
+    KEY_LOGGING,
+    UNIQUE_LOGGING,
+    ConstraintKind,
+    SupplementalLogGroup,
+    Table,
+)
 
 
 def logged_positions(table: Table, database: DatabaseLogging, changed: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -18,10 +26,13 @@ def logged_positions(table: Table, database: DatabaseLogging, changed: tuple[int
         if key is None:
             return None
         found.update(key)
-    if database.unique or UNIQUE_LOGGING in kinds:
-        for constraint in table.constraints:
-            if constraint.kind == ConstraintKind.UNIQUE and found.intersection(table.positions(constraint.columns)):
-                found.update(table.positions(constraint.columns))
+    logged = {
+        ConstraintKind.UNIQUE: database.unique or UNIQUE_LOGGING in kinds,
+        ConstraintKind.FOREIGN: database.foreign_key or FOREIGN_LOGGING in kinds,
+    }
+    for constraint in table.constraints:  # of each, all columns once one of them changes (Utilities, "Supplemental Logging")
+        if logged.get(constraint.kind) and set(changed).intersection(table.positions(constraint.columns)):
+            found.update(table.positions(constraint.columns))
     for group in table.log_groups:
         found.update(_group_positions(table, group, changed))
     return tuple(sorted(found))

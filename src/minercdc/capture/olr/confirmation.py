@@ -54,11 +54,6 @@ class Confirmations:
         self._sent: Place | None = None
         self.seen = seen
 
-    @property
-    def waits(self) -> bool:
-        """Whether a unit that `end` noted, a transaction or a message beside transactions, is not confirmed yet."""
-        return bool(self._units)
-
     def note(self, place: Place, *, checkpoint: bool = False) -> None:
         """Note that a message has come. With `c_scn` of the commit, its highest value is confirmed only 5 s after the last
         message: each message starts these seconds again, except a checkpoint at the `c_scn` of the message before.
