@@ -90,6 +90,10 @@ def test_arrays_and_batch_errors(sandbox: SandboxProcess, owner: str) -> None:
         cursor.executemany("insert into arrays values (:1, :2)", [(n, "x") for n in (7000, 1, 7001, 2)], batcherrors=True)
         assert [(e.code, e.offset) for e in cursor.getbatcherrors()] == [(1, 1), (1, 3)]
         assert cursor.rowcount == 2
+        copies = "insert into arrays select id + 10000, v from arrays where id < :1"
+        cursor.executemany(copies, [(2,), (3,), (1,)], batcherrors=True, arraydmlrowcounts=True)
+        assert [(e.code, e.offset) for e in cursor.getbatcherrors()] == [(1, 1), (1, 2)]
+        assert cursor.getarraydmlrowcounts() == [2, 0, 0]
         connection.rollback()
         with pytest.raises(oracledb.IntegrityError, match="ORA-00001"):
             cursor.executemany("insert into arrays values (:1, :2)", [(8000, "x"), (1, "x")])

@@ -15,7 +15,7 @@ import json
 import struct
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, NoReturn
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import binary, number, temporal
@@ -34,11 +34,17 @@ def parse_json(text: str) -> bytes:
     """The image of a JSON text, any value; of equal names of an object the last counts. Raises ORA-40441 for a text that is no
     JSON, and as `encode`."""
     try:
-        return encode(json.loads(text, parse_float=Decimal, parse_int=Decimal))
+        return encode(json.loads(text, parse_float=Decimal, parse_int=Decimal, parse_constant=_refuse))
     except json.JSONDecodeError as error:
         raise OraError(
             40441, f"JSON syntax error\nJZN-00078: {error.msg} (line {error.lineno}, position {error.colno})"
         ) from None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise OraError(
+        40441, f"JSON syntax error\nJZN-00078: Expecting value, not {constant}"
+    )  # RFC 8259 has no NaN and Infinity
 
 
 def serialize(image: bytes) -> str:

@@ -54,8 +54,9 @@ def test_many_names_and_items() -> None:
 
 
 def test_what_is_no_json() -> None:
-    with pytest.raises(OraError, match="ORA-40441"):
-        oson.parse_json("{'a': 1}")
+    for text in ("{'a': 1}", "[NaN]", "-Infinity"):
+        with pytest.raises(OraError, match="ORA-40441"):
+            oson.parse_json(text)
     for damaged in (b"", b"abc", oson.MAGIC, oson.encode({"a": Decimal(1)})[:-3]):
         with pytest.raises(OraError, match="ORA-40568"):
             oson.decode(damaged)

@@ -39,8 +39,8 @@ class InsertPlan:
     def run(self, session: SqlSession, call: StatementCall) -> Result:
         """Insert for each row of binds. An error leaves the rows of those before it, as Oracle's array DML does.
 
-        With `call.batch_errors`, errors of VALUES rows are in the result and the other rows are inserted; LOG ERRORS writes
-        failed rows to its table. Raises OraError of the first row that fails otherwise. Call with the storage locked.
+        With `call.batch_errors`, errors are in the result and the other rows of binds are inserted; LOG ERRORS writes failed
+        rows to its table. Raises OraError of the first row that fails otherwise. Call with the storage locked.
         """
         session.programs.check_table(self.rows.table, changed=True)
         if self.errors is not None:
@@ -105,20 +105,13 @@ class InsertPlan:
         return result
 
     def _from_query(self, session: SqlSession, call: StatementCall) -> Result:
-        result = Result()
-        assert self.query is not None
-        for binds in call.bind_rows:
-            source = session.statements.rows_of(self.query, binds)
-            mark = session.transactions.mark()
-            try:
-                count = insert_each(session, self.rows, source)
-            except OraError:
-                session.storage.undo_to(session.client, mark)
-                raise
-            result.row_count += count
-            if call.row_counts:
-                result.row_counts.append(count)
-        return result
+        query = self.query
+        assert query is not None
+
+        def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
+            return insert_each(session, self.rows, session.statements.rows_of(query, binds)), []
+
+        return iterate(session, call, once)
 
     def _logging(self, session: SqlSession, errors: ErrorLogPlan, call: StatementCall) -> Result:
         """Insert with LOG ERRORS, row by row, with the result of `run`: a row that fails is undone and logged. Raises as
