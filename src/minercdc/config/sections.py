@@ -266,7 +266,7 @@ def _expression(value: str | None) -> str | None:
 
 
 class RunConfig(Section):
-    """Errors and restarts, the log, and the export of metrics."""
+    """Errors, restarts and dead letters, the log, and the export of metrics."""
 
     errors_max_retries: int = Field(
         -1,

@@ -1,4 +1,4 @@
-"""What the batches of the change log hold that may not be merged yet, in memory."""
+"""Summaries of the batches of the change log that are perhaps not merged yet, by topic, in memory."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from minercdc.lake.delta import Applied
 
 
 class Arrivals:
-    """Holds, by topic, the batches of the change log that may have records to be merged. Several threads may use it at
-    once."""
+    """Holds, by topic, an `Arrival` of each batch of the change log that perhaps has records to be merged. Several threads may use
+    it at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

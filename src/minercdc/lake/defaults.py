@@ -81,7 +81,7 @@ def _number_fill(column: LakeColumn, text: str) -> str | None:
 
 
 def _digits(value: Decimal, places: int) -> str:
-    """Plain digits, at least `places` of them after the point."""
+    """Plain notation without zeros at the end, but with at least `places` digits after the point."""
     whole, _, fraction = f"{value:f}".lstrip("+").partition(".")
     fraction = fraction.rstrip("0").ljust(places, "0")
     return f"{whole}.{fraction}" if fraction else "0" if whole == "-0" else whole

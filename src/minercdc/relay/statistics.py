@@ -74,7 +74,8 @@ class Statistics:
     """Counts what a relay has taken in and given out since its start; may be used by any thread.
 
     :ivar total_in, total_out: of all sources, and of all clients.
-    :ivar by_source_in, by_source_out: by the id of the source; only those that had an event, or were requested by id.
+    :ivar by_source_in, by_source_out: by the id of the source; only those that had an event, or were requested by id. An
+        answer about several sources counts for each of them, with all its bytes.
     :ivar by_client: by the client's name; at most 1000, then `others`.
     """
 

@@ -245,7 +245,7 @@ class _Reading:
 
     def _outdated(self, error: SourceError) -> bool:
         """Whether the error may be that a column which the stream still knows is gone (ORA-00904), so that the stream has to
-        come to its DDL first. A condition with a name that is no column fails in the same way, and for good: then False."""
+        come to its DDL first. Always False with a condition: a name in it that is no column fails in the same way, for good."""
         return error.ora_code == _INVALID_IDENTIFIER and not self._state.condition
 
     def _read(self, connection: oracledb.Connection) -> None:

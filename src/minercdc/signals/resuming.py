@@ -1,7 +1,8 @@
 """Has suspended tables read again: from the signal, or the dictionary that shows the repair, to the last delete.
 
-    begin      everything is delivered; the cause is gone at SCN `fixed`; the logs and the stream have come to `covered`; the table's
-               topic ends at `marks`. The table is not suspended any more, and an incremental snapshot of it is requested
+    begin      everything is delivered; the cause is gone at SCN `fixed`; the logs are written up to `covered`, which the stream may
+               have yet to reach; the table's topic ends at `marks`. The table is not suspended any more, and an incremental snapshot
+               of it is requested
     reading    the snapshot; rows committed at or before `covered` are left out of the stream, later ones are delivered
     deleting   keys that the topic shows as alive, and that have no record at or after the marks, are gone: each gets its delete
     done       until no transaction is open that began before `fixed`

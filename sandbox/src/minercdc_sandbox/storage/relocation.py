@@ -19,7 +19,7 @@ _BITS = ROW_BITS + VERSION_BITS
 
 
 def live_rows(storage: Storage, table: Table, number: int | None = None) -> list[tuple[int, tuple[Cell, ...]]]:
-    """(Row number, cells of all stored columns) of each current row of the partition with this number, or, for None, of all the
+    """(Row number with the partition's bits, cells of all stored columns) of each current row of the partition with this number, or, for None, of all the
     table, by row number. Under the storage lock, as the other functions here."""
     slots = "".join(f",c{column.slot}" for column in table.columns)
     low, high = _range(number)

@@ -12,7 +12,8 @@ _LONGEST_REQUEST: Final = 1024  # the server reads requests into so many bytes
 
 
 class OlrConnection(FramedConnection):
-    """The `FramedConnection` to OpenLogReplicator, with little-endian lengths; it connects at once, and raises the same errors.
+    """The `FramedConnection` to OpenLogReplicator, with little-endian lengths; the constructor connects. Errors are the same, but
+    `send` raises SourceError for a long request, and `receive` UnknownSourceError for a length of 0xFFFFFFFF.
 
     :param timeout: seconds, as of `FramedConnection`.
     :param longest: `minercdc.olr.message.max.bytes`.

@@ -116,8 +116,8 @@ def local_transaction_id(x: Conditions, expr: ast.Call, args: list[Typed]) -> Ty
 
 
 def get_ddl(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_METADATA.GET_DDL(type, name [, schema]): SQL of a new temporary CLOB with the statement that creates the object.
-    Raises as `Conditions.to`; the SQL raises for an object that does not exist."""
+    """DBMS_METADATA.GET_DDL('TABLE', name [, schema]): SQL of a new temporary CLOB with the DDL of the table and its indexes.
+    Raises as `Conditions.to`; the SQL raises ORA-31603 for a table that is not there or not seen, ORA-03001 for other types."""
     parts = [x.to(arg, Family.VARCHAR, expr.at) for arg in args] + ["null"] * (3 - len(args))
     return Typed(f"o_to_lob(o_ddl({','.join(parts)}),'CLOB')", types.CLOB, False)
 

@@ -114,7 +114,7 @@ class CursorStatements:
 
     def fetch(self) -> Step:
         """Read and compile `FETCH c INTO ..;` or `FETCH c BULK COLLECT INTO .. [LIMIT n];`. Raises PLS-00201 for what is no
-        cursor, and as `TargetCompiler.target`.
+        cursor, as `TargetCompiler.target`, and for LIMIT as `ExpressionCompiler.expression`.
 
         Without a row FETCH leaves its targets as they are; BULK COLLECT replaces them, also by nothing. The step raises ORA-01001
         for a cursor that is not open, ORA-06504 for a row with another number of columns than the targets, ORA-06502 for a target

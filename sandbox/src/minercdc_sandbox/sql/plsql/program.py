@@ -92,8 +92,9 @@ def types_of(columns: Sequence[ColumnDescription]) -> list[SqlType]:
 class StaticStatement:
     """A compiled SQL statement of a block.
 
-    :ivar text: the statement without INTO, and with names of places for what SQL does not have.
-    :ivar used: places of its binds, in order.
+    :ivar text: the statement: a query without INTO, RETURNING with INTO of new binds; with names of places for what SQL does not
+        have.
+    :ivar used: places of its binds, in order, those of RETURNING too.
     :ivar names: the variables it may name, by their places among the values it runs with.
     :ivar prelude: steps that fill places before it runs.
     :ivar types: of the places in `used`, then of all places there were when it was compiled.
