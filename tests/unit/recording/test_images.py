@@ -28,3 +28,24 @@ def test_a_number_and_a_text_become_others() -> None:
         for _ in range(9)
     }
     assert len(made) > 5
+
+
+@pytest.mark.parametrize(
+    ("text", "codec"),
+    [
+        ("Müller", "cp1252"),
+        ("Łódź", "cp1250"),
+        ("Чехов", "cp1251"),
+        ("Zoë", "iso8859-15"),
+        ("Müller", "utf-16-be"),
+        ("Чехов 😀", "utf-16-be"),
+        ("12 of", "utf-8"),
+        ("two\nlines", "utf-8"),
+        ("東京\u3000都", "utf-8"),
+    ],
+)
+def test_no_letter_of_a_text_stays_in_any_character_set(text: str, codec: str) -> None:
+    image = text.encode(codec).hex()
+    made = [Replacement().sql(f"""update "S"."T" set "COL 1" = HEXTORAW('{image}')""") for _ in range(50)]
+    texts = [bytes.fromhex(one.split("'")[1]).decode(codec) for one in made]
+    assert all(len({one[i] for one in texts}) > 1 for i, letter in enumerate(text) if letter.isalpha())
