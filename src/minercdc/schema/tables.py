@@ -13,10 +13,6 @@ class ShapeChange(Protocol):
     """The part of a change that `apply` needs; `events.SchemaChange` fits."""
 
     @property
-    def table(self) -> TableId:
-        """The table, by its name after the change; of one that was dropped, the name it had."""
-
-    @property
     def before(self) -> TableSchema | None:
         """Its structure before; None for a new table."""
 
