@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from minercdc.config.load import ConnectorConfig
-from minercdc.config.sections import DatabaseConfig
+from minercdc.config.database import DatabaseConfig
 from minercdc.lake.oracle_values import Form
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.rows import RowConverter, exact_values, selected_columns
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.selection import value_handling
 from minercdc.snapshot.chunks import cuts_of
 from minercdc.values.codec import LARGE_TYPES, ValueHandling, codec_for
 
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+    from minercdc.config.load import ConnectorConfig
 
 NAME = "minercdc_oracle"
 _REGISTERING = threading.Lock()
@@ -57,6 +57,8 @@ def oracle_rows(
     :param cuts: ROWIDs, ascending, between the ranges, as `ranges_of` returns them.
     :param row_ids: ROWIDs of the only rows to read, one at least; None for all rows.
     """
+    from minercdc.selection import value_handling  # loads all adapters, which would cost each task half a second
+
     _register(spark)
     database = of_database(config.database, table.id.database).model_dump(
         mode="json", by_alias=True, exclude={"database_password", "minercdc_database_wallet_password"}
