@@ -14,7 +14,7 @@ from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.events import Op, Row
-from minercdc.lake.own_sessions import prefer_few_partitions
+from minercdc.lake.own_sessions import few_partitions, prefer_few_partitions
 from minercdc.schema.table import Column, TableId, TableSchema
 
 if TYPE_CHECKING:
@@ -178,5 +178,8 @@ def test_a_session_that_is_not_ours_reads_deltas_logs_in_few_tasks_unless_it_say
     session.conf.unset(setting)
     if given is not None:
         session.conf.set(setting, given)
+    with few_partitions(session):
+        assert session.conf.get(setting) == used
+    assert session.conf.get(setting, None) == given
     prefer_few_partitions(session)
     assert session.conf.get(setting) == used

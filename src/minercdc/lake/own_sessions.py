@@ -40,6 +40,19 @@ def prefer_few_partitions(session: SparkSession) -> None:
 
 
 @contextmanager
+def few_partitions(spark: SparkSession) -> Iterator[None]:
+    """As `prefer_few_partitions`, in a session that is not ours: what is read of Delta's logs within is kept for its queries."""
+    name, _ = SNAPSHOT_PARTITIONS
+    former = spark.conf.get(name, None)
+    prefer_few_partitions(spark)
+    try:
+        yield
+    finally:
+        if former is None:
+            spark.conf.unset(name)
+
+
+@contextmanager
 def case_sensitive(spark: SparkSession) -> Iterator[None]:
     """Distinguish names that differ in case only, in a session that is not ours: the DataFrames that are made within keep to it,
     since Spark resolves names as a DataFrame is made."""

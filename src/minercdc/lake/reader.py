@@ -22,7 +22,7 @@ from minercdc.lake.gaps import Gap, gap_at, read_scn
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.merge import key_ids, reduced, refuse_unplaced, rekeyings
 from minercdc.lake.modes import MODES
-from minercdc.lake.own_sessions import case_sensitive
+from minercdc.lake.own_sessions import case_sensitive, few_partitions
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.pending import limits_of, pending, stages
 from minercdc.lake.retention import versions
@@ -86,9 +86,14 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     :raises ConfigError: the configuration names no brokers, or `topic.naming.strategy` a function that cannot be loaded.
     """
+    refuse_connect(spark)
+    with few_partitions(spark):
+        return _tables(spark, config, scn)
+
+
+def _tables(spark: SparkSession, config: ConnectorConfig, scn: int | None) -> LakeTables:
     from pyspark.errors import AnalysisException
 
-    refuse_connect(spark)
     paths = LakePaths(config)
     if not exists(spark, paths.state):
         raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")
