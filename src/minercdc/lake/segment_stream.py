@@ -46,7 +46,7 @@ class SegmentRange(InputPartition):  # type: ignore[misc]
 
 class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Plans and reads the batches of one query. Methods raise SinkError when a segment is missing or damaged, LakeError when
-    the connector ended, or an offset is of other segments.
+    the connector ended or cannot be started, or an offset is of other segments.
 
     :param directory: of the segments.
     :param connector: started by what plans a batch when it does not run; None when it runs elsewhere.

@@ -1,7 +1,7 @@
 """Reads tables from Oracle AS OF one SCN into their Delta tables, on Spark's executors: no row passes the connector or Kafka.
 
-Each table is one Delta commit that says how far it is then: the lake merges into it what was committed after the SCN, and no
-more. A table of which not all can be read keeps what it had.
+The last Delta commit of a table says how far it is then: the lake merges into it what was committed after the SCN, and no more. A
+table of which not all can be read keeps the rows that it had.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compares each lake table with Oracle `AS OF SCN`, at the newest SCN that is complete in the lake.
 
 Both sides become rows of texts on Spark's executors (`oracle_source`, `oracle_values`). What is brought together, by key, is a
-hash per row; only rows whose hashes differ are read again and shown.
+hash per row; the first rows whose hashes differ are read again and shown.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def read_row_statistics(connection: oracledb.Connection, ids: Iterable[TableId])
 def read_altered(
     connection: oracledb.Connection, ids: Iterable[TableId], scn: int, *, margin_seconds: int = 0
 ) -> list[TableId]:
-    """Which of these tables had DDL, grants included, since the second of an SCN; in order of name, without those that are
+    """Which of these tables had DDL, grants included, after the second of an SCN; in order of name, without those that are
     gone.
 
     :param margin_seconds: looked back from that second: its time is known to 3 s only, so that 5 misses none.

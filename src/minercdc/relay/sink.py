@@ -97,8 +97,8 @@ class RelaySink:
         self._saved = -1
 
     def write(self, record: Record) -> None:
-        """Add an event to the window of its SCN. One that was published before a restart is ignored. A TRUNCATED record empties the buffer
-        at once, without waiting for `commit`; any other record without a value is ignored.
+        """Add an event to the window of its SCN. A TRUNCATED record empties the buffer at once, without waiting for `commit`; any
+        other record without a value is ignored. So is what was in the buffer before a restart.
 
         :raises SinkError: the window does not fit into the buffer, or its SCN is lower than that of an earlier window.
         """
