@@ -75,7 +75,7 @@ class Counters:
     :param schema_changes: DDL statements, and structures found by snapshots, written.
     :param restarts: of the stream within this process, after errors.
     :param source_us: time of the latest change written, microseconds since the epoch in UTC.
-    :param skipped: rows left out: they cannot be decoded or encoded, LogMiner does not support them, or their table is suspended.
+    :param skipped: rows, and keys of vanished rows, left out: they cannot be decoded or encoded, or their table is suspended.
     :param left_out: the same per table; by the text `None` those of which the table is not known.
     :param suspended: tables whose rows are left out at present.
     :param unknown_lobs: LOBs changed in part while their value was not known; the placeholder stands for them.

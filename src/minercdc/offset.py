@@ -132,7 +132,7 @@ class AdHocSnapshot:
     :param tables: those that are not read to their end yet; the first one is under way.
     :param surrogate_key: column to read in order of instead of the key, '' for none.
     :param scn: blocking: where its tables are read at; 0 while that is not fixed.
-    :param reached: blocking: the stream has come to `scn`, and nothing newer than it was delivered.
+    :param reached: blocking: the stream has come to `scn`, and delivered no newer change of its tables.
     :param rows: blocking: delivered of the tables that are done.
     :param initial: it reads what the initial snapshot could not: a table that it cannot read either is suspended.
     """
@@ -209,7 +209,7 @@ class Resumption:
 class SignalState:
     """Requests of signals that are not done yet, and which signals were taken.
 
-    :param snapshots: those that are not complete, in the order they were requested; one of each kind is under way.
+    :param snapshots: those that are not complete, in the order they were requested; of each kind the first is under way, or next.
     :param paused: incremental snapshots wait for `resume-snapshot`.
     :param drops: `drop-transaction` under way: (id of the signal, XID).
     :param taken: channel -> how far it is read, in a form of its own; without `source`, which comes with the stream.

@@ -1,9 +1,9 @@
-"""Which columns a lake table has, and the steps that bring an older table there.
+"""The names of a lake table's columns, and the steps that bring an older table to its present columns.
 
 A lake column carries the id of its source column (`history.Field.id`) as its comment. So a rename is seen as one, and a step that
 was done before a kill is not done again. Names are the source's, as `lake_names` has them; our own column is `__cdc`.
 
-    ADD      ADD COLUMNS; rows that are older get the literal DEFAULT of the ADD
+    ADD      ADD COLUMNS; older rows get the literal DEFAULT of the ADD (by `merge`)
     DROP     DROP COLUMN
     RENAME   RENAME COLUMN: older rows keep their values
     MODIFY   Delta's type widening where it can hold both types, else by policy:

@@ -81,8 +81,8 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
         """The columns, as Spark SQL; without `table` nothing is read or raised. With it, while the schema history has no table,
         the connector is started, unless `run` is false, and given up to two minutes.
 
-        :raises ConfigError: the records are in a format that is not read back, or a certificate of the registry cannot be read.
-        :raises LakeError: there is no such table, the connector ended, or the records are in a form that is not read back.
+        :raises ConfigError: as `ChangeRows` and `TableHistories`.
+        :raises LakeError: as `TableHistories.known` and `ConnectorProcess.ensure`, or the records are in a form that is not read back.
         :raises SinkError, SchemaHistoryError: the segments, or the schema history, cannot be read.
         """
         if self._table is None:

@@ -54,7 +54,6 @@ def _end(name: str) -> str:
 
 
 def _read(name: str) -> str:
-    """SQL of a member that is in its place."""
     text, begin = _end(name), len(name) + 4  # of what follows `"name":`
     if _MEMBERS[name][1] == "BIGINT":
         return f"try_cast(rtrim('}}', substring({text}, {begin})) AS BIGINT)"

@@ -350,7 +350,7 @@ class LakeHistory(TableHistories):
 
         :raises DeliveryError, SinkError: Kafka cannot be read.
         :raises SchemaHistoryError: a record since the last snapshot.mode=recovery, or the connector's offset, cannot be read.
-        :raises ConfigError: as `TopicNames.name_of`.
+        :raises ConfigError: as `TopicNames.name_of` and `TableFilter.includes`.
         """
         end = self._client.end_offset(self.topic)
         if end > self._read_to:

@@ -112,6 +112,5 @@ def _microseconds(text: str) -> str:
 
 
 def _nine_digits(text: str) -> str:
-    """SQL of a time with nine digits of fraction."""
     fraction = f"if(contains({text}, '.'), substring_index({text}, '.', -1), '')"
     return f"concat(substring_index({text}, '.', 1), '.', rpad({fraction}, 9, '0'))"

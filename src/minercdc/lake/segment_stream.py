@@ -1,6 +1,6 @@
 """The micro-batches of a direct stream: planned in one Python process, read in those of tasks.
 
-    offset   {"log": .., "segment": n, "byte": b}: the end of a commit
+    offset   {"log": .., "segment": n, "byte": b}: the end of a commit, or the begin of a segment
     batch    the commits between two offsets; a task per segment. A restart plans the same bytes again
     commit   with minercdc.sink.retention=delete, segments before the offset are removed
 

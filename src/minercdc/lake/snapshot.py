@@ -138,7 +138,7 @@ def snapshot(
     :param tries: of a table whose undo is gone (ORA-01555) or that was altered (ORA-01466); those after the first as of the
         present.
     :param progress: receives how far reading is; None for no display.
-    :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode).
+    :raises ConfigError: the configuration cannot be used, as where the topics have numbers as doubles (decimal.handling.mode).
     :raises LakeError: there is no such table, the lake has a table up to a later SCN, the records are in a form that is not read
         back, or the session is one of Spark Connect.
     :raises MinerCdcError: the database, Kafka or the schema history cannot be used. What fails for one table only, such as a Delta

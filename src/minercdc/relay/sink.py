@@ -55,7 +55,7 @@ class RelaySink:
     :param hold_seconds: how long the newest window waits for one more transaction of its SCN, when only that is in doubt.
     :param clock_ns: nanoseconds since the epoch.
     :param monotonic: seconds of a clock that never goes back.
-    :raises RelayError: the file with the offset cannot be read.
+    :raises RelayError: the file with the offset, or the newest window, cannot be read.
     """
 
     seconds = 0.0

@@ -2,7 +2,7 @@
 
     ChangeEvent    of the signal table: kept for its transaction's end; of a table that is read: its key is noted
     ChangeRun      of such a table: taken apart into ChangeEvents; others go on whole
-    SchemaChange   a table that is read may have been emptied
+    SchemaChange   a table that is read may have been emptied, or renamed
     Progress       signals of the transaction, then of the other channels; rows that may be delivered now
 
 `SignalState` is what signals have left to do, and every Progress carries it. So accepting a signal, delivering a chunk and
