@@ -36,7 +36,7 @@ class RequestedScan:
     :param kind: incremental or blocking.
     :param table: the one that is read now; '' once all are read.
     :param rows, chunks: delivered of that table.
-    :param last, maximum: keys, as texts: the last one delivered, and the one it ends at; '' when not known.
+    :param last, maximum: keys, as texts: the last one that is done, and the one it ends at; '' when not known.
     :param tables_left: how many follow this one.
     :param paused: it waits for the signal `resume-snapshot`; never so for a blocking one.
     """
@@ -75,11 +75,11 @@ class Counters:
     :param schema_changes: DDL statements, and structures found by snapshots, written.
     :param restarts: of the stream within this process, after errors.
     :param source_us: time of the latest change written, microseconds since the epoch in UTC.
-    :param skipped: rows left out: they cannot be decoded or encoded, LogMiner does not support them, or their table is suspended.
+    :param skipped: rows, and keys of vanished rows, left out: they cannot be decoded or encoded, or their table is suspended.
     :param left_out: the same per table; by the text `None` those of which the table is not known.
     :param suspended: tables whose rows are left out at present.
     :param unknown_lobs: LOBs changed in part while their value was not known; the placeholder stands for them.
-    :param unselected: rows whose large values could not be read again: undo or the row is gone; the placeholder stands for them.
+    :param unselected: rows whose large values could not be read again, as when undo is gone; the placeholder stands for them.
     :param complete_scn: every commit at or below it is delivered; 0 while that is not known.
     :param scans: the tables of the initial snapshot.
     :param paused: streaming waits for the signal `resume-streaming`.

@@ -106,8 +106,8 @@ class TableRead:
     :param condition: what the signal requests: a predicate (incremental) or a whole SELECT (blocking); '' for all rows.
     :param order: incremental: the columns it is read in order of: those of the key; without a key `ROWID`; with a surrogate key
         that column, and `ROWID` where its values may repeat. () until reading begins. Blocking: always ().
-    :param last: of the last delivered row: incremental, the values of `order`, as a `Row` has them; blocking, its ROWID alone. () when
-        no row is delivered.
+    :param last: of the last row that is delivered, or left out for a newer image: incremental, the values of `order`, as a `Row` has
+        them; blocking, its ROWID alone. () for no row yet.
     :param maximum: incremental: the values of `order` in the last row that the table had when reading began; the stream delivers rows
         after it. Blocking: always ().
     :param rows: delivered so far; those that the stream had a newer image of are not.
@@ -127,12 +127,12 @@ class TableRead:
 class AdHocSnapshot:
     """A snapshot that a signal requested.
 
-    :param id: of the signal.
+    :param id: of the signal; with `initial` one that begins with `initial-`.
     :param collections: all its tables, as `DATABASE.SCHEMA.TABLE`.
     :param tables: those that are not read to their end yet; the first one is under way.
     :param surrogate_key: column to read in order of instead of the key, '' for none.
     :param scn: blocking: where its tables are read at; 0 while that is not fixed.
-    :param reached: blocking: the stream has come to `scn`, and nothing newer than it was delivered.
+    :param reached: blocking: the stream has come to `scn`, and delivered no newer change of its tables.
     :param rows: blocking: delivered of the tables that are done.
     :param initial: it reads what the initial snapshot could not: a table that it cannot read either is suspended.
     """
@@ -209,7 +209,7 @@ class Resumption:
 class SignalState:
     """Requests of signals that are not done yet, and which signals were taken.
 
-    :param snapshots: those that are not complete, in the order they were requested; one of each kind is under way.
+    :param snapshots: those that are not complete, in the order they were requested; of each kind the first is under way, or next.
     :param paused: incremental snapshots wait for `resume-snapshot`.
     :param drops: `drop-transaction` under way: (id of the signal, XID).
     :param taken: channel -> how far it is read, in a form of its own; without `source`, which comes with the stream.

@@ -1,7 +1,7 @@
 """From events to Kafka transactions: encode, write, and now and then commit records, schema history and offset together.
 
 What is said of a Kafka transaction holds for what another sink commits at once. A commit comes after whole source transactions; one
-that exceeds the bounds, or takes longer than Kafka lets a transaction live, is split at (transaction, seq), which the offset names.
+that exceeds the bounds, or takes too long for one Kafka transaction, is split at (transaction, seq), which the offset names.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def publish(
     :param offset: the stored one, None for none.
     :raises DecodeError: a value does not fit its record, and `pipeline` neither suspends the table nor skips the row; or the
         key of a vanished row cannot be read, and `pipeline` does not skip it.
-    :raises ConfigError: as `RecordEncoder.encode`.
+    :raises ConfigError, RelayError: as `RecordEncoder.encode`.
     :raises SchemaHistoryError: a schema change cannot be stored.
     :raises SinkError: the sink or the schema registry fails or does not answer, or another instance has taken over (FencedError).
     :raises MinerCdcError: what `events` raises.

@@ -104,8 +104,8 @@ def tail(
     """Committed messages of all tables, or of one: the latest ones in order of time, or those since a time; then new ones
     as they come. A warning is logged when there is no topic to read.
 
-    :param table: `DATABASE.SCHEMA.TABLE` with several pluggable databases, `SCHEMA.TABLE`, `TABLE`, or the name of a topic, all but
-        the last in any case; every captured table of that name is read. None for all.
+    :param table: `DATABASE.SCHEMA.TABLE` with several pluggable databases, `SCHEMA.TABLE`, `TABLE` (upper or lower case; all
+        captured tables of that name), or else the name of a topic. None for all captured tables.
     :param count: after so many it ends; None: only `stop` ends it.
     :param since: with its time zone; None: the latest ones.
     :raises ConfigError: the sink is not Kafka, there is no such table, none is captured yet, records are in a format that is not

@@ -4,8 +4,8 @@
     topic rows     the last record of each row up to that SCN, in a file
     Oracle's rows  read as a snapshot reads them, encoded as the connector encodes them, looked up in the file
 
-A value is compared where redo or the snapshot gave it, and where its column has had the same type and place since: a column that
-was added after the last change of a row is not in that row's record.
+A value is compared where redo or the snapshot gave it, and where its column has had the same type since: a column that was added
+after the last change of a row is not in that row's record.
 """
 
 from __future__ import annotations

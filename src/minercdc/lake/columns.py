@@ -1,9 +1,9 @@
-"""Which columns a lake table has, and the steps that bring an older table there.
+"""The names of a lake table's columns, and the steps that bring an older table to its present columns.
 
 A lake column carries the id of its source column (`history.Field.id`) as its comment. So a rename is seen as one, and a step that
 was done before a kill is not done again. Names are the source's, as `lake_names` has them; our own column is `__cdc`.
 
-    ADD      ADD COLUMNS; rows that are older get the literal DEFAULT of the ADD
+    ADD      ADD COLUMNS; older rows get the literal DEFAULT of the ADD (by `merge`)
     DROP     DROP COLUMN
     RENAME   RENAME COLUMN: older rows keep their values
     MODIFY   Delta's type widening where it can hold both types, else by policy:
@@ -121,14 +121,15 @@ def clustering_of(columns: Sequence[TableColumn], key: Sequence[str]) -> list[st
 def evolution(
     there: Sequence[TableColumn], wanted: Sequence[TableColumn], known: Collection[str], policy: TypeChange
 ) -> list[Step]:
-    """The steps from the columns `there` to the columns `wanted`, in order; none when they are there already.
+    """The steps to take, one after the other, from the columns `there` to the columns `wanted`; none when they are there already.
 
-    After any of them, the steps from what is there then end at the same columns. Columns without an id stay.
+    After any of them, the steps from what is there then end at the same columns. At the end a type may be wider than the wanted
+    one, or STRING (`policy` text). Columns without an id that have no wanted column's name stay.
 
     :param there: the data columns of the table, without `__cdc`.
     :param wanted: the columns that the table shall have, with the ids of source columns.
-    :param known: ids of all columns that the source's table ever had; a column without such an id is taken for the one of its
-        name.
+    :param known: ids of all columns that the source's table ever had; a lake column without such an id is taken for the wanted
+        one of its name.
     :param policy: what a change of type that Delta cannot widen does; see the module.
     """
     ids = {column.id for column in wanted}

@@ -4,8 +4,8 @@ A decoded row has op, scn, commit_scn, seq, commit_time, row_id, partition and o
 
     k0, k1, ..   the key columns, from the record key; from the row image where the key had other columns at that time
     c0, c1, ..   the columns of the lake table, in its order
-    m0, m1, ..   whether the column's value is missing in redo, of records that may have placeholders
-    old          with these: struct of k0, k1, ..: the key that the row had before a change of it; null for none
+    m0, m1, ..   only on request (`partial`): whether the column's value is missing in redo
+    old          with these, if there is a key: struct of k0, k1, ..: the key before a change of it; null for no change
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ class RowDecoder:
         """Rows of the change log, of one table -> typed rows in the columns of its lake table.
 
         :param target: the lake table's columns.
-        :param key: ids of the key's columns; empty when the ROWID identifies rows.
+        :param key: ids of the key's columns, all in `target`; empty when the ROWID identifies rows.
         :param scns: lowest and highest SCN among the rows.
-        :param partial: mark missing values, in columns `m0`, `m1`, ..
+        :param partial: mark missing values, in columns `m0`, `m1`, .., and add `old`.
         :param before: take the columns of a deleted row, besides its key, from its before image; else they are null.
         :param short: the rows are few, and none has a number of more than eight bytes.
         """

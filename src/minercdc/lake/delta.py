@@ -278,7 +278,6 @@ class DeltaTable:
 
 
 def _form(mode: Mode) -> str:
-    """SQL of what kind of table it is."""
     properties = dict(_PROPERTIES) if mode == "mirror" else {**_PROPERTIES, _MODE: mode}
     listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
     return f"USING delta TBLPROPERTIES ({listed})"

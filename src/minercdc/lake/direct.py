@@ -1,7 +1,8 @@
 """`spark.readStream.format("minercdc")`: the connector's segments as a stream, with no Kafka in between.
 
 Spark uses a source in several Python processes: one for its schema, one that plans micro-batches (`segment_stream`), and one per
-task. The one that plans starts the connector, unless one runs (`connector_process`); so does the first, while no table is known.
+task. The one that plans starts the connector, unless one runs (`connector_process`) or an option says otherwise; so does the first,
+while no table is known.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def register(spark: SparkSession) -> None:
 
 
 class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
-    """The data source. Options, in any case:
+    """The data source. Options, in upper or lower case:
 
     :param config: the connector's configuration file; its sink has to be segments.
     :param path: in its place, the directory of the segments: only what is there is read, as records; no connector is started.
@@ -77,11 +78,11 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
         return NAME
 
     def schema(self) -> str:
-        """The columns, as Spark SQL; without `table` nothing is read or raised. With it, a connector that has read no table
-        yet is started, unless `run` is false, and given up to two minutes.
+        """The columns, as Spark SQL; without `table` nothing is read or raised. With it, while the schema history has no table,
+        the connector is started, unless `run` is false, and given up to two minutes.
 
-        :raises ConfigError: the records are in a format that is not read back, or a certificate of the registry cannot be read.
-        :raises LakeError: there is no such table, the connector ended, or the records are in a form that is not read back.
+        :raises ConfigError: as `ChangeRows` and `TableHistories`.
+        :raises LakeError: as `TableHistories.known` and `ConnectorProcess.ensure`, or the records are in a form that is not read back.
         :raises SinkError, SchemaHistoryError: the segments, or the schema history, cannot be read.
         """
         if self._table is None:

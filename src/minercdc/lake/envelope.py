@@ -1,8 +1,8 @@
 """The members of envelopes that the change log has in columns of their own, in Spark SQL.
 
 The connector prints an envelope in one order of members, and what comes before them differs: the row. So they are read from the end of
-the text, split at its commas; to parse the document takes twice as long. It is parsed where a member is not in its place: a name or the
-redo's SQL has a comma, there is a block of the transaction, or another program wrote the record.
+the text, split at its commas; to parse the document takes twice as long. It is parsed where a member is not in its place, as when a
+name or the redo's SQL has a comma, there is a block of the transaction, or another program wrote the record.
 """
 
 from __future__ import annotations
@@ -54,7 +54,6 @@ def _end(name: str) -> str:
 
 
 def _read(name: str) -> str:
-    """SQL of a member that is in its place."""
     text, begin = _end(name), len(name) + 4  # of what follows `"name":`
     if _MEMBERS[name][1] == "BIGINT":
         return f"try_cast(rtrim('}}', substring({text}, {begin})) AS BIGINT)"

@@ -1,6 +1,6 @@
 """At which SCNs a lake table lacks what Oracle has, and why; pure.
 
-    partition DDL takes rows away      redo has no trace of them          until the table is read again
+    partition DDL takes, brings rows   redo has no trace of them          until the table is read again
     MOVE, SHRINK of a table by ROWID   rows have other ROWIDs             until the table is read again
     records of its topic are lost      deleted topic, or retention        until the table is read again
     the connector leaves rows out      suspended, or not read yet         until the connector has read the table again

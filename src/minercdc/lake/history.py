@@ -1,7 +1,7 @@
 """The versions of the source's tables, and what DDL did to their rows, from the connector's schema history.
 
-A history record lies in the Kafka transaction of the first rows of its version, or in an earlier one. So a reader that has rows
-and then reads the history to its end knows their version. A row belongs to the newest version whose SCN is not above the row's.
+A history record is delivered with the first rows of its version, or before them. So a reader that has rows and then reads the
+history to its end knows their version. A row belongs to the newest version whose SCN is not above the row's.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CREATE = re.compile(r"\s*CREATE\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column of a source table over all its versions; a rename changes its name only.
+    """A column of a source table in one version; DDL that changes the column keeps its id.
 
     :param id: its first name, and the SCN of the version in which it appeared: `NAME@SCN`.
     :param since: that SCN when it joined a table that was there before, else 0.
@@ -75,7 +75,7 @@ class TableHistory:
     :ivar created: SCNs of CREATE TABLE: rows and structure of before are gone.
     :ivar truncated: SCNs of TRUNCATE TABLE: rows changed before are gone.
     :ivar snapshots: SCNs at which the structure was read again by a snapshot, which may have read all rows again.
-    :ivar reads: SCNs as of which an initial snapshot read all rows: others that are older are gone.
+    :ivar reads: SCNs as of which an initial snapshot read all rows: older ones that it did not find are gone.
     :ivar lost: (SCN, statement) of partition DDL that removed or brought rows without redo of them; of earlier names, too.
     :ivar moved: (SCN, statement) of DDL that gave rows other ROWIDs; of earlier names, too.
     :ivar earlier: names of table and topic that its rows had earlier -> SCN of the rename.
@@ -350,7 +350,7 @@ class LakeHistory(TableHistories):
 
         :raises DeliveryError, SinkError: Kafka cannot be read.
         :raises SchemaHistoryError: a record since the last snapshot.mode=recovery, or the connector's offset, cannot be read.
-        :raises ConfigError: as `TopicNames.name_of`.
+        :raises ConfigError: as `TopicNames.name_of` and `TableFilter.includes`.
         """
         end = self._client.end_offset(self.topic)
         if end > self._read_to:

@@ -58,7 +58,7 @@ def latest_rows(decoded: DataFrame, by: Sequence[str], *, unplaced: bool) -> Dat
 
 
 def _home(by: Sequence[str], arrives: str = "false") -> str:
-    """SQL of what identifies a row over its changes: its ROWID.
+    """SQL of what identifies a row over its changes: its ROWID; the key as JSON where no change has one.
 
     LogMiner does not know the ROWID of an INSERT with large values. The row's next change has it, under the same key: also the
     delete that is part of a change of the key.

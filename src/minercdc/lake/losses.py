@@ -1,7 +1,7 @@
 """Records of the table topics that were deleted before the lake read them; pure.
 
 A topic may be deleted, or deleted and made again under its name, which Kafka's id of it shows. Retention may remove records that
-were not read yet. Either way the table is read again from Oracle: nothing else knows what was lost.
+were not read yet. Either way the table has to be read again from Oracle: nothing else knows what was lost.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from minercdc.lake.marks import Ends
 
 
 def unread(read: Ends, held: Ends, ends: Ends, begins: Ends) -> Iterator[tuple[str, str]]:
-    """(topic, cause) where a micro-batch will not find all records.
+    """(topic, cause) of each partition in which a micro-batch will not find all records.
 
-    :param read: how far the partitions were read before it.
-    :param held: how far the change log had them at the start; the checkpoint may be lost since.
+    :param read: how far the partitions were read before it; nothing after a loss of the checkpoint.
+    :param held: how far the change log had them at the start.
     :param ends: how far the micro-batch reads the partitions.
     :param begins: the first offset that is left in them.
     """

@@ -3,10 +3,10 @@
 1. The lake's record gets an entry that says which SCNs can still be read.
 2. Each table that changed: OPTIMIZE joins small files, clustered (minercdc.lake.cluster), and takes deleted rows out, VACUUM
    removes files that no kept version has.
-3. The change log loses the records that no table needs, the record its entries about them.
+3. The change log loses the records that no table needs, the record old entries that are not needed any more.
 
-A kill between two steps leaves something too much, never too little. Another writer that commits at the same moment makes a step
-fail: it is left for the next time.
+A kill between two steps leaves something too much, never too little. When another writer commits at the same moment, step 2 or 3
+fails and is left for the next time.
 """
 
 from __future__ import annotations

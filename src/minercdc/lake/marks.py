@@ -30,7 +30,7 @@ Ends = Mapping[tuple[str, int], int]  # (topic, partition) -> offset that its ne
 class Mark:
     """An SCN, and where the partitions end that hold all records up to it.
 
-    :param snapshot: it is the SCN of an initial snapshot that is not complete: its rows are known, but not all are delivered.
+    :param snapshot: it is the SCN of an initial snapshot that is not complete: not all of its rows are delivered.
     :param topics: topic -> Kafka's id of it; one that is made again has another id.
     :param left_out: tables whose rows began or ceased to be left out since the last mark, in order.
     """

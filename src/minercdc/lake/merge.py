@@ -2,7 +2,7 @@
 
 Pending are the records of later batches than the table has, and those of its batches that were committed after its SCN.
 
-Each merge is one Delta commit that says how far the table is then. A merge that is repeated after a kill does not make a
+Each merge ends with a Delta commit that says how far the table is then. A merge that is repeated after a kill does not make a
 difference: a change never overwrites a row with a later (commit SCN, number within the transaction).
 """
 

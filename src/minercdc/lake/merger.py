@@ -48,7 +48,7 @@ class Merger:
     `append` and `note_unread` are called by the stream's thread, what merges by one thread at a time.
 
     :param figures: kept up to date.
-    :raises LakeError: a deleted lake table cannot be made again; LakeError and ConfigError, too, as `TableHistories`.
+    :raises LakeError, ConfigError: as `TableHistories` and `LakeHistory.refresh`.
     :raises SinkError, SchemaHistoryError: the schema history cannot be read.
     """
 

@@ -3,7 +3,7 @@
 Oracle's rows come as text (`oracle_source`), each column in one of two forms:
 
     row     Row text of `values/`: plain digits, `YYYY-MM-DD HH24:MI:SS.nnnnnnnnn`, lower-case hex, the text itself
-    topic   what a record of the topic would hold, for types that the lake keeps as that text: zones, intervals
+    topic   what a record of the topic would hold: times with zone, intervals, BOOLEAN, bytes that the lake keeps as text
 """
 
 from __future__ import annotations
@@ -112,6 +112,5 @@ def _microseconds(text: str) -> str:
 
 
 def _nine_digits(text: str) -> str:
-    """SQL of a time with nine digits of fraction."""
     fraction = f"if(contains({text}, '.'), substring_index({text}, '.', -1), '')"
     return f"concat(substring_index({text}, '.', 1), '.', rpad({fraction}, 9, '0'))"

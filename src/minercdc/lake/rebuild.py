@@ -70,7 +70,7 @@ def rebuild(spark: SparkSession, config: ConnectorConfig, table: str, *, progres
 
     :param table: `SCHEMA.TABLE`, with several pluggable databases `PDB.SCHEMA.TABLE`.
     :param progress: see `snapshot.snapshot`; used where the table is read from Oracle.
-    :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode).
+    :raises ConfigError: the configuration cannot be used, as where the topics have numbers as doubles (decimal.handling.mode).
     :raises LakeError: there is no lake, complete SCN or such table, the connector leaves out its rows, they cannot be read from
         Oracle, or the records are in a form that is not read back.
     :raises MinerCdcError: Kafka, the schema history or the database cannot be used.

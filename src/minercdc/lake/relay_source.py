@@ -32,13 +32,13 @@ _PATIENCE = 60.0
 
 
 class RelaySource(DataSource):  # type: ignore[misc]  # PySpark has no types
-    """The data source. Options, in any case:
+    """The data source. Options, in upper or lower case:
 
     :param url: `http://HOST:PORT` of the relay.
     :param sources: names or ids, separated by commas; default all.
     :param startingPosition: of a query without checkpoint: `earliest`, the oldest window that the relay has (default), or
         `latest`.
-    :raises ConfigError: an option is unknown, missing or wrong.
+    :raises ConfigError: an option is unknown, `url` is missing, or `startingPosition` is wrong.
     """
 
     def __init__(self, options: dict[str, str]) -> None:

@@ -22,7 +22,7 @@ class Cut:
     :param scn: SCNs below it cannot be read afterwards.
     :param merged: records up to here may go, of all topics but those of the tables in `lagging`.
     :param lagging: name of a table -> up to where its records may go.
-    :param until: entries of the record that were written earlier may go, except those in `kept`.
+    :param until: entries of the kinds `complete`, `table` and `failed` that were written earlier may go, except those in `kept`.
     :param kept: times of entries that are needed.
     """
 

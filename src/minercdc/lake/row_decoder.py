@@ -26,7 +26,7 @@ ORDER = "op STRING, scn BIGINT, commit_scn BIGINT, seq BIGINT, commit_time TIMES
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A column of the newest version in an image of another version.
+    """A column of the newest version in the images, or keys, of records of one version.
 
     :param source: name of the member; None where that version has no such column.
     :param placeholder: what stands for a value that redo does not hold: text is compared with the member, bytes with the value

@@ -101,8 +101,8 @@ class TableMode(Protocol):
         """The rows of a new table, in the columns of `step.target` and `__cdc`, from changes as `takes` says."""
 
     def merge(self, delta: DeltaTable, changes: DataFrame | None, step: MergeStep) -> None:
-        """Merge changes, or none, into a table that is there; it has all up to `step.goal` then, though no commit may say so.
-        Repeated after a kill, it changes nothing more."""
+        """Merge changes, or none, into a table that is there; it has all up to `step.goal` then, perhaps without a commit that
+        says so. Repeated after a kill, it changes nothing more."""
 
 
 def cdc_struct(source: str = "", deleted: str = "false") -> str:

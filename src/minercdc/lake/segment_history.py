@@ -18,8 +18,8 @@ from minercdc.sink.segment_log import SegmentLog
 
 
 class FileHistory(TableHistories):
-    """The tables of a connector whose schema history is a file (`history.TableHistories`, whose errors hold); none before
-    its first commit.
+    """The tables of a connector whose schema history is a file (`history.TableHistories`, whose errors hold); no tables
+    before its first commit.
 
     :param stored: the offset of the connector's last commit, None before the first one.
     """
@@ -38,7 +38,7 @@ class FileHistory(TableHistories):
         :raises SchemaHistoryError: the file cannot be read, is shorter than the commit says, or has a line, or the commit an
             offset, that cannot be read.
         :raises SinkError: the last commit cannot be read.
-        :raises ConfigError: as `TopicNames.name_of`.
+        :raises ConfigError: as `TopicNames.name_of` and `TableFilter.includes`.
         """
         stored = self._stored()
         length = (stored.history or 0) if stored is not None else 0

@@ -1,6 +1,6 @@
 """The micro-batches of a direct stream: planned in one Python process, read in those of tasks.
 
-    offset   {"log": .., "segment": n, "byte": b}: the end of a commit
+    offset   {"log": .., "segment": n, "byte": b}: the end of a commit, or the begin of a segment
     batch    the commits between two offsets; a task per segment. A restart plans the same bytes again
     commit   with minercdc.sink.retention=delete, segments before the offset are removed
 
@@ -46,7 +46,7 @@ class SegmentRange(InputPartition):  # type: ignore[misc]
 
 class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Plans and reads the batches of one query. Methods raise SinkError when a segment is missing or damaged, LakeError when
-    the connector ended, or an offset is of other segments.
+    the connector ended or cannot be started, or an offset is of other segments.
 
     :param directory: of the segments.
     :param connector: started by what plans a batch when it does not run; None when it runs elsewhere.

@@ -1,7 +1,7 @@
 """Reads tables from Oracle AS OF one SCN into their Delta tables, on Spark's executors: no row passes the connector or Kafka.
 
-Each table is one Delta commit that says how far it is then: the lake merges into it what was committed after the SCN, and no
-more. A table of which not all can be read keeps what it had.
+The last Delta commit of a table says how far it is then: the lake merges into it what was committed after the SCN, and no more. A
+table of which not all can be read keeps the rows that it had.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def snapshot(
     :param tries: of a table whose undo is gone (ORA-01555) or that was altered (ORA-01466); those after the first as of the
         present.
     :param progress: receives how far reading is; None for no display.
-    :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode).
+    :raises ConfigError: the configuration cannot be used, as where the topics have numbers as doubles (decimal.handling.mode).
     :raises LakeError: there is no such table, the lake has a table up to a later SCN, the records are in a form that is not read
         back, or the session is one of Spark Connect.
     :raises MinerCdcError: the database, Kafka or the schema history cannot be used. What fails for one table only, such as a Delta

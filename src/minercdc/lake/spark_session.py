@@ -2,7 +2,7 @@
 
 spark-submit started this process     its master, jars and settings; ours are added, `minercdc.lake.spark.*` win
 minercdc.lake.spark.master            client mode: the driver is this process; jars are fetched, and sent to executors
-neither, or a master `local..`        threads of this process, two by default
+neither, or a master `local..`        threads of a JVM on this machine, two by default
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     kind = 'complete'   the change log's batches up to `batch` hold every commit up to `scn`
     kind = 'table'      version `version` (-1: no Delta table) of table `name` has all of them up to `scn`, and records of batches up to `batch`
-    kind = 'trimmed'    SCNs below `scn` can no longer be read: the change log, or older versions, are gone
+    kind = 'trimmed'    SCNs below `scn` can no longer be read: the change log, or older versions, are being removed
     kind = 'failed'     table `name` is quarantined since `at` for `detail`; a later 'table' row ends it
     kind = 'topic'      topic `name` has Kafka's id `detail`
     kind = 'lost'       records of topic `name` that were committed at or after `scn` are lost for `detail`
@@ -50,13 +50,13 @@ class Entry:
 class LakeState:
     """The state of the lake, as the record's entries give it.
 
-    :ivar complete: the highest complete SCN; 0 before the initial snapshot is complete.
+    :ivar complete: the newest complete SCN; 0 before the initial snapshot is complete.
     :ivar batch: the batches of the change log up to this one are complete with it.
     :ivar tables: name of a table -> the entry of its newest version.
     :ivar failed: name of a table -> reason of its quarantine.
     :ivar trimmed: SCNs below it cannot be read any more; 0 when all can.
     :ivar topics: topic -> Kafka's id of it, '' for one that is gone.
-    :ivar noted: entries of all tables about what it lacks, as `gaps.gap_at` takes them.
+    :ivar noted: entries of all tables about what they lack, as `gaps.gap_at` takes them.
     """
 
     complete: int = 0

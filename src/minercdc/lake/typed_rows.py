@@ -32,7 +32,7 @@ class TypedRows:
     def rows(self, records: Iterator[StoredRecord]) -> Iterator[dict[str, Any]]:
         """The rows of the table's records; other topics, and tombstones, are left out.
 
-        :raises LakeError: the history has no such table, or several pluggable databases have it, the query has not the structure of a row, or it cannot be decoded.
+        :raises LakeError: as `TableHistories.known`; the query does not know the structure of a row, or a row cannot be decoded.
         :raises SinkError, SchemaHistoryError: the segments, the schema registry or the schema history cannot be read.
         :raises ConfigError: as `ChangeRows`.
         """

@@ -5,7 +5,7 @@
 | NUMBER(p,0), p < 3/5/10/19  | int8/int16/int32/int64                | TINYINT/SMALLINT/INT/BIGINT                      |
 | NUMBER(p,s)                 | Decimal: base64 of the unscaled value | DECIMAL(p,s); STRING beyond 38 digits            |
 | NUMBER, FLOAT               | VariableScaleDecimal {scale, value}   | minercdc.lake.number: STRING, DECIMAL(38,s), DOUBLE |
-| text, LOBs, XMLTYPE, JSON.. | string                                | STRING                                           |
+| text, CLOB, XMLTYPE, JSON.. | string                                | STRING                                           |
 | DATE, TIMESTAMP             | int64 milli-, microseconds            | TIMESTAMP_NTZ                                    |
 | TIMESTAMP(7-9)              | int64 nanoseconds                     | STRING, nine digits: Spark holds microseconds    |
 | .. WITH TIME ZONE           | ISO 8601 text with offset             | STRING: Spark keeps no offset                    |

@@ -1,7 +1,7 @@
 """Compares each lake table with Oracle `AS OF SCN`, at the newest SCN that is complete in the lake.
 
 Both sides become rows of texts on Spark's executors (`oracle_source`, `oracle_values`). What is brought together, by key, is a
-hash per row; only rows whose hashes differ are read again and shown.
+hash per row; the first rows whose hashes differ are read again and shown.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def verify(
 
     :param table: see `TableNames.given`; None for all.
     :param done: called with each table's report, also of a failure, and the number of tables.
-    :raises LakeError: as `reader.tables`; or neither side has the table at that SCN.
+    :raises LakeError, ConfigError: as `reader.tables` and `oracle.connect.connect`; LakeError where neither side has the table.
     :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read. What fails for one table only is in its report.
     """
     session = own_session(spark)
@@ -165,7 +165,7 @@ class _Comparison:
     that it closes.
 
     :raises LakeError, ConfigError, SinkError, SchemaHistoryError: as `TableHistories` and `LakeHistory.refresh`.
-    :raises SourceError, PrerequisiteError: Oracle does not answer, or refuses.
+    :raises SourceError, PrerequisiteError, ConfigError: as `connect` and `read_table_ids`.
     """
 
     def __init__(self, spark: SparkSession, config: ConnectorConfig, lake: LakeTables) -> None:

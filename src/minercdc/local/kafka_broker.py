@@ -109,7 +109,7 @@ class KafkaBroker:
 
         :raises LocalServiceError: no jars or Java, port in use, its storage cannot be formatted, or it ended or did not answer in
             time.
-        :raises OSError: `data` cannot be written.
+        :raises OSError: `data`, or the cache of jars, cannot be written.
         :raises ValueError: as `fetch_directory`.
         """
         if listening(self.host, self.port):

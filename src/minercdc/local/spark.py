@@ -121,10 +121,10 @@ def cluster_spark(name: str, *, python: str, settings: Mapping[str, str], advanc
 
 
 def _prepared(python: str, advance: Advance | None) -> list[Path]:
-    """Prepare the process for PySpark: fetch jars and Java unless they are cached, and set JAVA_HOME and PYSPARK_PYTHON,
-    without SPARK_HOME. Returns the jars.
+    """Prepare the process for PySpark: fetch jars unless they are cached, set JAVA_HOME and PYSPARK_PYTHON, and remove
+    SPARK_HOME. Returns the jars.
 
-    :raises LocalServiceError: PySpark is not installed, or a download failed.
+    :raises LocalServiceError: PySpark or Java is missing, or a download failed.
     :raises OSError: the cache cannot be written.
     :raises ValueError: as `fetch_directory`.
     """

@@ -1,7 +1,7 @@
 """`minercdc offsets import --from-debezium`: the connector goes on where a stopped Debezium connector ended.
 
 look    Debezium's offset and schema history, the redo since, the dictionary; nothing is changed
-store   structures and offset, in one commit of the sink; a kill before it leaves nothing, and it can be repeated
+store   structures and offset, in one commit of the sink; after a kill it can be repeated
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _KEPT = ".debezium"
 class Import:
     """An import of an offset that has been checked, and is not yet made.
 
-    :param where: the offset was found in.
+    :param where: file or topic in which the offset was found, for messages.
     :param found: Debezium's offset.
     :param partial: the transaction that Debezium delivered in part, or in whole as its last one; None when there is none.
     :param schemas: structures of the captured tables at the position.
@@ -252,9 +252,9 @@ def keep_file(file: Path | None) -> None:
 
 
 def _structures(config: ConnectorConfig, end: HistoryEnd, scn: int) -> tuple[list[TableSchema], int]:
-    """The captured tables of Debezium's history, in the order of their names: as the dictionary has them, unless they had
-    DDL after the SCN or are gone; and the number of those. The tables are read on a connection of its own. Raises as
-    `connect`, and SourceError or PrerequisiteError when they cannot be read."""
+    """The captured tables of Debezium's history, in the order of their names: as the dictionary has them, unless they may have
+    had DDL after the SCN or are gone; and the number of those. Connects to the database for that. Raises as `connect`, and
+    SourceError or PrerequisiteError when the tables cannot be read."""
     wanted = table_filter(config)
     ids = sorted(table for table in end.tables if wanted.includes(table.schema, table.table))
     with closing(connect(config.database, "pdb")) as connection:

@@ -16,7 +16,7 @@ def is_half_sent(client: KafkaClient, topic: str, tx_id: str, seq: int) -> bool:
     False where none of the last thousand records of each partition has that number: in another format than JSON, or routed to
     another topic.
 
-    :param tx_id, seq: `source.txId` and `source.txSeq` of these records.
+    :param tx_id, seq: `source.txId` and `source.txSeq` of the update.
     :raises DeliveryError, SinkError: the topic cannot be read.
     """
     operations = set()

@@ -86,7 +86,7 @@ def fetch_columns(
 
     :param sql: selects `columns`.
     :param fetch_size: rows of each batch but the last one.
-    :raises oracledb.Error: here or later.
+    :raises oracledb.Error: at the first batch, or at a later one when it is iterated to.
     """
     assert native.rows is not None
     make, names, formats = native.rows.ArrowRows, [column.name for column in columns], [column.format for column in columns]

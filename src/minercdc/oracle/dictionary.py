@@ -109,10 +109,10 @@ def read_row_statistics(connection: oracledb.Connection, ids: Iterable[TableId])
 def read_altered(
     connection: oracledb.Connection, ids: Iterable[TableId], scn: int, *, margin_seconds: int = 0
 ) -> list[TableId]:
-    """Which of these tables had DDL, grants included, since the second of an SCN; in order of name, without those that are
+    """Which of these tables had DDL, grants included, after the second of an SCN; in order of name, without those that are
     gone.
 
-    :param margin_seconds: looked back from that second: its time is known to 3 s only, so that 5 misses none.
+    :param margin_seconds: counts DDL of so long before, too: the time of an SCN is known to 3 s only, so that 5 misses none.
     :raises SnapshotTooOldError: the database does not know the time of the SCN any more (ORA-08181).
     """
     found = []

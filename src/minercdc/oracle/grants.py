@@ -33,7 +33,7 @@ class Grant:
 
     :param privilege: as GRANT names it: `SELECT`, `EXECUTE`, or a system privilege or role.
     :param on: the object, as Oracle's GRANT names it (`SYS.V_$LOG`); '' for a system privilege.
-    :param purpose: what the connector does with it, and without it.
+    :param purpose: what the connector needs it for.
     :param required: False: capture works with less.
     """
 

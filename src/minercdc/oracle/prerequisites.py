@@ -182,7 +182,7 @@ def redo_findings(
     tables, which does not.
 
     :param without_minimal: text that says what follows when minimal supplemental logging is off.
-    :raises SourceError, PrerequisiteError: V$DATABASE cannot be read, or as `SupplementalLogging`.
+    :raises SourceError, PrerequisiteError: Oracle refuses.
     """
     sql = "SELECT LOG_MODE, SUPPLEMENTAL_LOG_DATA_MIN, SUPPLEMENTAL_LOG_DATA_ALL FROM V$DATABASE"
     log_mode, minimal, all_columns = one_row(connection, sql, "checking V$DATABASE")

@@ -199,7 +199,6 @@ def _wanted(config: ConnectorConfig, stored: StoredOffset) -> IsWanted:
 
 
 def _connected(config: ConnectorConfig, to: str) -> oracledb.Connection:
-    """A new connection to one of the places of a session, see `tap.ROOT`. Raises as `connect`."""
     if to == ROOT:
         return connect(config.database, ROOT)
     return connect(of_database(config.database, to), "pdb")

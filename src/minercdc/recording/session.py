@@ -100,7 +100,7 @@ def run_session(
 
     :param stored: where to begin, with the structures of the tables; it is not changed.
     :param connect: opens a connection to a place, see `tap.ROOT`.
-    :param take: gets each record as it would be sent, in order.
+    :param take: gets each record, as the connector would send it as JSON, in order.
     :param counters: get the figures of the session.
     :param monotonic: seconds of the clock by which the capture decides how much it reads at a time.
     :raises MinerCdcError: as a run of the connector; ConfigError for an adapter that does not mine. What `take` and `connect`

@@ -29,12 +29,12 @@ _OF_ROWS = " AS OF SCN "  # in a statement that reads rows of a captured table
 
 
 class Tap:
-    """Notes connections, statements and clock of one session in a file. Statements may be executed by several threads,
-    `called` by one at a time.
+    """Notes connections, statements and clock of one session in a file. Several threads may execute statements, but one at a
+    time; any may fetch meanwhile.
 
     :param writer: of the file; not ended here.
     :param replacement: of the values of rows; None: they are noted as they are.
-    :param is_wanted: rows of redo of other tables are noted without their statements, which the capture does not read.
+    :param is_wanted: rows of redo of other tables, but for DDL, are noted without statements: the capture does not read these.
     :param mined: called with the number of rows of redo whenever some came.
     """
 

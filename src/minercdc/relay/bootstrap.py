@@ -54,7 +54,7 @@ class SnapshotBootstrap:
         :raises OSError: the relay does not answer.
         :raises SourceError, PrerequisiteError: Oracle refuses, or the third try failed (SnapshotTooOldError).
         :raises DecodeError: a value does not fit its column or schema.
-        :raises ConfigError: as `oracle.connect.connect`.
+        :raises ConfigError: as `oracle.connect.connect` and `selection.key_columns`.
         :raises Exception: what the consumer raises.
         """
         for _ in range(_TRIES - 1):

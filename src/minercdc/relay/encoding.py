@@ -44,7 +44,7 @@ class _Compiled:
 class RelayEncoder:
     """Turns changes into events (contracts.RecordEncoder): the record's topic is the source's name, its value the event.
 
-    :param published: whether a column is in the value.
+    :param published: whether a column that is not of the key is in the value.
     :param key_columns: positions of the key.
     :param captured: whether a table has a source.
     :param skipped: operations that are left out.

@@ -170,7 +170,7 @@ class SchemaRegistry:
         widen: Collection[str] = (),
         now: datetime | None = None,
     ) -> tuple[Source, Version]:
-        """The source and the newest version of a table's schema; another version is made, and kept, when it does not fit.
+        """The source of a table, and the version of its schema that fits: the newest one, else a new one, which is kept.
 
         :param positions: of the columns that are exported.
         :param widen: columns whose numbers are strings from now on, beside those that are in the last version.

@@ -55,7 +55,7 @@ class RelaySink:
     :param hold_seconds: how long the newest window waits for one more transaction of its SCN, when only that is in doubt.
     :param clock_ns: nanoseconds since the epoch.
     :param monotonic: seconds of a clock that never goes back.
-    :raises RelayError: the file with the offset cannot be read.
+    :raises RelayError: the file with the offset, or the newest window, cannot be read.
     """
 
     seconds = 0.0
@@ -97,8 +97,8 @@ class RelaySink:
         self._saved = -1
 
     def write(self, record: Record) -> None:
-        """Add an event to the window of its SCN. One that was published before a restart is ignored. A TRUNCATED record empties the buffer
-        at once, without waiting for `commit`; any other record without a value is ignored.
+        """Add an event to the window of its SCN. A TRUNCATED record empties the buffer at once, without waiting for `commit`; any
+        other record without a value is ignored. So is what was in the buffer before a restart.
 
         :raises SinkError: the window does not fit into the buffer, or its SCN is lower than that of an earlier window.
         """

@@ -12,8 +12,8 @@ class State:
     """What the buffer holds.
 
     :param head, tail: places of the oldest event and of the end.
-    :param prev_scn: of the window before the oldest one, which is gone; with an empty buffer, of the last one that ever was;
-        -1 when there never was one.
+    :param prev_scn: of the window before the oldest one, which is gone; with an empty buffer, the SCN that the next window comes
+        after; -1 when that is not known.
     :param max_scn: of the newest window; `prev_scn` when the buffer is empty.
     """
 

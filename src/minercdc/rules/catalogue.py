@@ -12,8 +12,8 @@ class Rule:
 
     :param name: as in `Finding.rule`.
     :param holds: the rule, in a sentence.
-    :param purpose: what goes wrong without it.
-    :param repair: the statement that repairs it, with `table`, `user` and the like for what a finding names.
+    :param purpose: why it is needed, or what goes wrong without it.
+    :param repair: the statement or property that repairs it, with `table`, `user` and the like for what a finding names.
     :param views: what it is examined by, beside what capture reads in any case; without SELECT on them it is not examined.
     """
 

@@ -20,7 +20,7 @@ class ExaminedSource:
 
     :param config: of one database, where the given one names several pluggable ones.
     :param connection: to where the tables are, or to the root while the rules of redo are examined.
-    :param tables: the captured ones.
+    :param tables: the captured ones; () while the rules of redo are examined.
     :param mines: redo is read by LogMiner.
     :param privileges: system privileges and roles of the session.
     :param secondary: to the root of the physical standby or downstream database that is mined; None: the source itself is.

@@ -6,8 +6,8 @@
     change := ADD column | ADD (column, ..) | ADD constraint | MODIFY .. | DROP COLUMN name | DROP (name, ..)
             | RENAME COLUMN name TO name | RENAME TO name | anything known to change no shape
 
-What is not understood yields `Unclear`: the caller reads the dictionary instead of guessing. Statements on other
-kinds of objects yield None.
+What is not understood yields `Unclear`: the caller reads the dictionary instead of guessing. Statements on other kinds of
+objects, and a COMMENT ON that is not understood, yield None.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ _NOT_A_TYPE: Final = frozenset(
 
 
 def parse_ddl(sql: str) -> Statement | None:
-    """The effect of a DDL statement on a table; None when it is about something else, or creates a temporary table. Never
-    raises.
+    """The effect of a DDL statement on a table; None when it is about something else, creates a temporary table, or is a COMMENT
+    ON that is not understood. Never raises.
 
-    What is not understood is Unclear. `RENAME .. TO ..` is taken as that of a table, though it may be of a view or sequence.
+    What else is not understood is Unclear. `RENAME .. TO ..` is taken as that of a table, though it may be of a view or sequence.
     """
     tokens = Tokens(sql)
     name: TableName | None = None

@@ -109,7 +109,7 @@ class IncrementalSnapshots:
 
     def step(self, state: SignalState, complete_scn: int, emitted_scn: int, time_us: int) -> Iterator[Step]:
         """Deliver what can be delivered now, about 16 384 rows at most; yields steps. A table that cannot be read is given
-        up, with a notification and a warning. While snapshots are paused, reading is stopped.
+        up, with a notification. While snapshots are paused, reading is stopped.
 
         :param complete_scn: every commit at or below it has been emitted.
         :param emitted_scn: highest commit SCN emitted so far.

@@ -3,7 +3,7 @@
 Without marks, one query reads a stretch of several chunks as of one SCN: a query per chunk would cost more than its rows.
 With marks, each chunk is read between its own two.
 
-    thread   Began, Chunk, Chunk, .. | Failed      -> queue ->      stage   first() .. take()
+    thread   Began, Chunk, Chunk, .. | Failed | Broken    -> queue ->    stage   first() .. take()
 
 After an error the reader knows where to go on; after a kill the stage knows it from the stored state.
 """

@@ -2,7 +2,7 @@
 
     ChangeEvent    of the signal table: kept for its transaction's end; of a table that is read: its key is noted
     ChangeRun      of such a table: taken apart into ChangeEvents; others go on whole
-    SchemaChange   a table that is read may have been emptied
+    SchemaChange   a table that is read may have been emptied, or renamed
     Progress       signals of the transaction, then of the other channels; rows that may be delivered now
 
 `SignalState` is what signals have left to do, and every Progress carries it. So accepting a signal, delivering a chunk and
@@ -98,8 +98,9 @@ class SignalStage:
     def through(
         self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag, partial_scn: int = 0
     ) -> Iterator[Event]:
-        """The same events, with those that signals requested in between, without rows of a signal table that is not captured;
-        each Progress has the state to store. While streaming is paused no event is taken; ends early when `stop` is set then.
+        """The same events, some ChangeRuns as their single events, with those that signals requested in between, without rows of a
+        signal table that is not captured; each Progress has the state to store. While streaming is paused no event is taken;
+        ends early when `stop` is set then.
 
         :param start: position that the capture starts from.
         :param state: stored state of signals.
@@ -329,8 +330,8 @@ class SignalStage:
         """Emit the Progress, then each step with a Progress of its own; returns the state after them. Ends early, and closes
         `steps`, when a stop-snapshot was received.
 
-        All but the last Progress say that more follows, so that many chunks share a Kafka transaction. A step without events
-        makes what came before durable. Raises as `through`.
+        A Progress before a step with events says that more follows, so that many chunks share a Kafka transaction. A step without
+        events makes what came before durable. Raises as `through`.
         """
         held = progress
         with closing(steps):

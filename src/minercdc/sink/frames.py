@@ -2,7 +2,7 @@
 
     length of the payload (4 bytes)   CRC-32 (4)   kind (1)   payload
 
-    H  header: the first frame of a segment    JSON: form, log, connector, records before it, offset before it
+    H  header: the first frame of a segment    JSON: form, log, connector, number, records and offset before it
     R  record                                  topic, key, value, headers
     C  commit: what lies before it is valid    JSON: offset, records up to here, time
 

@@ -100,7 +100,7 @@ def fix_now(places: Sequence[Place], lock: Lock, *, redo: bool = True, described
 
     :param places: one database, or several pluggable databases: their SCNs are those of the container database, and each
         shows the open transactions of its own.
-    :param redo: the stream comes from redo; else open transactions do not count, and no V$ view is read.
+    :param redo: the stream comes from redo; else open transactions do not count, and no V$ view has to be granted.
     :param described: what is read of the tables besides their structures.
     :raises TransientSourceError: a table was busy for as long as the lock may wait, or the connection broke.
     :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.

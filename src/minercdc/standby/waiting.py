@@ -56,7 +56,7 @@ class Waiting:
     once.
 
     :param ownership: of this process, which has claimed nothing yet.
-    :param membership: of this process; it has to have joined before `until_turn`.
+    :param membership: of this process; its `join` is called before `until_turn`.
     :param monotonic: seconds of a clock that never goes back.
     :ivar owner: the latest claim; None while none is known.
     """

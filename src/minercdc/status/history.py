@@ -26,7 +26,8 @@ class Sample:
     :param at: seconds since the epoch by our clock.
     :param lag: seconds, at least; 0 while not even that is known.
     :param parts: of the lag, by cause; without those below half a millisecond.
-    :param events, snapshot_rows: since the process began.
+    :param events: row changes since the process began.
+    :param snapshot_rows: of the initial snapshot so far, of an earlier process, too.
     """
 
     at: float

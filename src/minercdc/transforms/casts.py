@@ -123,8 +123,8 @@ _DAY = 86_400 * 10**6
 def timestamp_converter(options: options_of.TimestampConverter, side: Side) -> Transform:
     """The transformation TimestampConverter: a field, or the whole key or value, becomes a time of another type, text or
     number; null stays null. Times are UTC; Debezium's own time types are numbers and texts. It raises DecodeError for a
-    record that it does not fit, OverflowError for a text of a time beyond the years 1 to 9999. Raises ValueError for a
-    format that is not supported."""
+    record that it does not fit, ValueError for a text that is no time, OverflowError where a text of a time beyond the years 1
+    to 9999 is wanted. Raises ValueError for a format that is not supported."""
     pieces = _pieces(options.format) if options.format else []
 
     def compiled(schema: Schema) -> tuple[Schema, Callable[[Any], int]]:

@@ -9,7 +9,7 @@
 
 The layout is the one that python-oracledb reads and writes (`impl/base/oson.pyx`); its decoder needs a connection, and gives
 floats and sets of members in place of their text. What is not known here is refused: a flag or node of another kind, as an
-update in parts might leave, bytes that nothing names, and containers that are in two places, which could be one in the other.
+update in parts might leave, bytes after the tree, and containers that are in two places, which could be one in the other.
 
 Numbers have all their digits, in E notation beyond 40 of them. Members come in the order of the image. Scalars that JSON has
 not are strings, as the JSON Developer's Guide has it (objects that represent extended scalars): dates, times and intervals by
