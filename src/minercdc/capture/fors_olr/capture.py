@@ -1,6 +1,6 @@
 """The stream of `fors_olr`: connect, have the server send from a position on, then request operation after operation.
 
-Each request for data also acknowledges what is stored. A connection that breaks ends the run with an error.
+A request by LastCommitedSCN also acknowledges what is stored. A connection that breaks ends the run with an error.
 """
 
 from __future__ import annotations

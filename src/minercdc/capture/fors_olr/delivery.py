@@ -66,7 +66,7 @@ class _Transaction:
 
 class Delivery:
     """Makes events of the operations of one connection, given to `take` in the order they come. It keeps the transaction that is
-    under way, and counts `position` on at each end of one.
+    under way; `position` moves on at the end of each that is not passed over.
 
     :param position: where it begins.
     :param lob_max: `minercdc.fors.lob.max.bytes`.
@@ -125,7 +125,7 @@ class Delivery:
         """The events that an operation makes ready, none for many. The caller takes them all before the next call. The first
         operation of a transaction may compare the dictionary, and sleep up to a second before that (`Shapes.look`).
 
-        :param begun: as of `position`, for the positions of the events.
+        :param begun: as the `begun` of `position`, for the Progress.
         :raises UnknownSourceError: operations are missing.
         :raises SourceError: transactions come out of order.
         :raises DecodeError: a row cannot be decoded, and `on_failure` is `fail`.

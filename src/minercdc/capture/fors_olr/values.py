@@ -1,6 +1,6 @@
 """Turns values as the server sends them into canonical Row text (`minercdc.rows`), by `minercdc.fors.value.encoding`.
 
-oracle   Oracle's internal formats, as redo has them; text in the character set that comes with the column
+oracle   Oracle's internal formats, as redo has them; text in the character set that comes with the column, LOBs see `_of_lob`
 text     UTF-8: numbers in decimals, dates in ISO 8601, bytes in hex digits
 """
 

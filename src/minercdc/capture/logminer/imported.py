@@ -210,7 +210,8 @@ def _placed(
     partial: PartialTransaction, changes: Sequence[_Change], done: DeliveredElsewhere, captured: Callable[[str, str], bool]
 ) -> tuple[PartialTransaction, tuple[str, str] | None]:
     """The partial transaction with the number that its last delivered event has here, which counts captured tables only; and
-    owner and name of the table whose row that event updated, None when the event did something else or is not known.
+    owner and name of the table whose row that event updated, None when the event did something else or is not known. With
+    large values, the number stays as it is.
 
     :param changes: of the transaction, in order.
     :raises SourceError: the number does not say where in the transaction that is.

@@ -31,12 +31,11 @@ def row_key(decoder: RedoDecoder, row: Sequence[Value]) -> RowKey | None:
 
 @dataclass(slots=True, eq=False)
 class Assembled:
-    """One whole change.
+    """A change of one row.
 
     :param row: the first of its rows of redo.
     :param row_id: None when none of its rows had one.
-    :param before, after: as of `RedoDecoder.decode`: None for an INSERT or a DELETE, and both for an UPDATE of no captured
-        column.
+    :param before, after: as of `RedoDecoder.decode`, which says when they are None.
     :param unknown: how many large values the change set that redo does not hold.
     :param error: why a value that came in pieces cannot be decoded; None when all can.
     """
@@ -162,7 +161,7 @@ class Document:
     """An XML document or a long string, while its fragments come in.
 
     :ivar pending: the change that it belongs to.
-    :ivar column: its position.
+    :ivar column: position of its column.
     :ivar binary: the XML is of binary storage.
     :ivar fragments: text, bytes in the database's character set, or None for null.
     """

@@ -33,7 +33,7 @@ class PassLogs:
     """The logs of one pass.
 
     :param complete_scn: every commit at or below it was in redo when the logs were listed; below 1 when that is not known.
-    :param several_open_threads: more than one redo thread is being written.
+    :param several_open_threads: more than one redo thread is being written; False with `log.mining.archive.log.only.mode`.
     """
 
     selection: LogSelection

@@ -1,6 +1,6 @@
 """Builds the queries on V$LOGMNR_CONTENTS.
 
-Uncommitted rows are selected by redo address, never by SCN: `THREAD# = t AND RS_ID >= mark`. There is no upper bound.
+Rows that may not be committed are selected by redo address, not by SCN: `THREAD# = t AND RS_ID >= mark`; without upper bound.
 Conditions must be constant over the pieces of a statement (CSF), and must let START, COMMIT and ROLLBACK pass, which have no
 owner.
 """

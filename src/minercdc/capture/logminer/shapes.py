@@ -92,7 +92,7 @@ class ShapeTracker:
 
     def discover(self, table: TableId, row: LogMinerRow, time_us: int) -> SchemaChange | None:
         """Put the present shape of a captured table, whose CREATE TABLE was not seen, into `tables`, and return the change. None
-        when the dictionary does not know the table; it is not looked up again then, until DDL makes it.
+        when the dictionary does not know the table; it is not looked up again then, until DDL makes it. Logs either.
 
         :param row: the row that shows the table; the change has its SCN, transaction and user.
         """

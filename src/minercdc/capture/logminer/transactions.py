@@ -62,7 +62,7 @@ class Transaction:
     out of there calls `close`.
 
     :ivar rows: those in memory.
-    :ivar spill: its older rows, on disk; None while all are in memory.
+    :ivar spill: its older rows, on disk; None as long as none went there.
     :ivar bytes: memory that `rows` take, about.
     :ivar changes: captured rows it has had, undone ones too.
     :ivar is_large: it has had rows of large values, or with a placeholder for the ROWID, which belong together (`large_rows`).
