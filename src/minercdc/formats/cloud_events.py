@@ -1,6 +1,6 @@
 """Values as CloudEvents 1.0, as Debezium's CloudEventsConverter writes them; and in binary mode, which it does not have.
 
-    id, source, type, time    of the change, made of the members of `source`
+    id, source, time          of the change, made of the members of `source`
     iodebezium<member>        op, the members of `source` and of `transaction`, without the underscores of their names; int64 as text
     data                      before and after: JSON, with their schema where it is wanted, or Avro as bytes
 

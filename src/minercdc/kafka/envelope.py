@@ -2,7 +2,7 @@
 
 vanished                delete, tombstone: the row was gone when a suspended table was read again; only its key is known
 insert, read            one record
-update, same key        one record
+update, same key        one record; with `skip_unchanged` none, if no published column changed
 update of a key column  delete of the old key, its tombstone, create of the new key; without the first two when another row of the
                         transaction has taken the old key over (moved_keys.py)
 delete                  the delete, its tombstone; none when another row of the transaction has taken the key over

@@ -66,7 +66,7 @@ class TableFormats:
     :param by_number: whether numbers stand for the schemas of tables' keys, and values (formats.connect).
     :param changes: what becomes of the values and schemas of published columns.
     :param codec_of: the codec of a column, from the one of its type; of custom converters.
-    :param counted: events are numbered within their transaction; else envelopes have no transaction.
+    :param counted: events are numbered within their transaction; else the envelope's `transaction` is null.
     """
 
     def __init__(

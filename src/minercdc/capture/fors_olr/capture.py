@@ -55,7 +55,7 @@ class ForsCapture:
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         """Events after `start`, until `stop` is set. See `contracts.Capture`. Where the server had begun again, SchemaChanges
-        come first, for captured tables that were altered before that.
+        of captured tables that were altered before that precede the first change.
 
         :raises TypeError: `start` is of another adapter.
         :raises TransientSourceError, UnknownSourceError: the server or the database went away, operations are missing or

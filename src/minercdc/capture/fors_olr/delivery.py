@@ -5,9 +5,9 @@
     Chunk                   a piece
     Commit                  the changes held back; Progress, if something of the transaction was emitted
 
-The time of the commit comes last: changes are held back until then, at most `_WAITING` of them; of a longer transaction no
-more are, and the time so far stands for that of the commit. A transaction that is delivered already, or part of the snapshot,
-is passed over. Where operations are missing, an error ends the run; the next run requests them again.
+The time of the commit comes last: changes are held back until then, at most 1000 of them; a longer transaction is emitted as
+it comes, and the time of its 1001st stands for that of the commit. A transaction that is delivered already, or part of the
+snapshot, is passed over. Where operations are missing, an error ends the run; the next run requests them again.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Delivery:
         return replace(self._position, begun=max(begun, self._position.begun))
 
     def take(self, operation: Operation, begun: int) -> Iterator[Event]:
-        """The events that an operation makes ready, none for many. The caller takes them all before the next call. The first
+        """The events that an operation makes ready, often none. The caller takes them all before the next call. The first
         operation of a transaction may compare the dictionary, and sleep up to a second before that (`Shapes.look`).
 
         :param begun: as the `begun` of `position`, for the Progress.

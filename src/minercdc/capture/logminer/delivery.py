@@ -1,7 +1,7 @@
 """Makes events of the ends of transactions and of DDL, each once: what both ways of mining share.
 
 COMMIT   delivered before, part of the snapshot, or of a user who is not wanted? forgotten; else its events, then Progress
-DDL      of a captured table, and new as well: SchemaChange, then Progress
+DDL      new, and of a captured table: SchemaChange, then Progress
 """
 
 from __future__ import annotations

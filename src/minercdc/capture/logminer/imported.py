@@ -123,7 +123,7 @@ def position_after(
     present, by connections of its own.
 
     :param connect: opens a connection for mining.
-    :param container: SRC_CON_NAME of the rows; None outside a container database.
+    :param container: SRC_CON_NAME of the rows; None: all rows count.
     :param captured: whether a table (owner, name) is captured.
     :raises LogGapError: redo that this takes is gone.
     :raises SourceError: what is delivered is not a beginning of what was committed, thread by thread; or the number of the last

@@ -176,7 +176,7 @@ class Keeping:
 
     def meet(self, row: LogMinerRow, rs_id: str) -> None:
         """To be called for the first row of each redo record, before it is taken: all records before it are read whole. Wakes the
-        thread's transactions whose files end here. In each log, with an age of zero in each pass, it then writes out the
+        thread's transactions whose files end here. In each log, and with an age of zero in each pass, it then writes out the
         transactions that are kept or due, once, as soon as no COMMIT or DDL of the thread is held.
 
         :param rs_id: of the row, without blanks.

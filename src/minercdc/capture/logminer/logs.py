@@ -154,7 +154,7 @@ def read_logs(
     order.
 
     :param destinations: LOG_ARCHIVE_DEST_n in order of precedence, for archived logs; empty: any local one.
-    :param mined: where LogMiner runs, if not there: the archived logs of that physical standby whose redo is applied, or those of
+    :param mined: where LogMiner runs, if elsewhere: the archived logs of that physical standby whose redo is applied, or those of
         this database that the downstream database has received, and no online ones, are listed in place of those of `connection`.
     :raises SourceError, PrerequisiteError: the views cannot be read.
     """

@@ -14,7 +14,7 @@ from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.row import COLUMNS, LARGE_CODES, OpCode
 
 ContainerNames: TypeAlias = str | tuple[str, ...] | int | None
-"""SRC_CON_NAME of the rows, or several; SRC_CON_ID where there is no dictionary; None outside a container database."""
+"""SRC_CON_NAME of the rows, or several; SRC_CON_ID where there is no dictionary; None for all rows."""
 
 _PLAIN_CODES: Final = ", ".join(str(int(code)) for code in OpCode if code not in LARGE_CODES)
 _ALL_CODES: Final = ", ".join(str(int(code)) for code in OpCode)

@@ -42,8 +42,8 @@ def noted_since(connection: oracledb.Connection, tables: Sequence[TableId]) -> d
 
 
 def begin_after(context: CaptureContext, scn: int) -> int:
-    """`scn` itself, if a stream that begins after it misses nothing (`Adapter.mine_from`). Where SY$SOURCES does not say
-    whether that is so, a warning is logged. It opens a connection and closes it.
+    """`scn` itself, if a stream that begins after it misses nothing (`Adapter.mine_from`). Where SY$SOURCES says of no
+    table whether that is so, a warning is logged. It opens a connection and closes it.
 
     :raises LogGapError: transactions that were committed after it may be in no log.
     :raises SourceError, PrerequisiteError, ConfigError: connecting failed, or the dictionary or SY$SOURCES cannot be read.
