@@ -40,10 +40,9 @@ class Capture(Protocol):
     followed by its `Progress`; transactions come in the order of their COMMIT in redo; while there is nothing to read, `Progress`
     comes about every `poll.interval.ms`; restarting from any yielded position misses and repeats nothing; a `SchemaChange`
     precedes the first row of the new shape; only errors of `minercdc.errors` escape, and TypeError for another adapter's `start`.
-    A ChangeRun stands for its changes, and for the Progress between its transactions. `txlog`, and `flashback` with the last
-    versions only, cannot keep all of it: a row comes under the last transaction that changed it, and what `txlog` delivered in
-    part of a transaction comes again. While `flashback` cannot read a table's versions, its changed rows come as READ, without
-    transactions."""
+    A ChangeRun stands for its changes, and the Progress between its transactions. `txlog`, and `flashback` with the last versions
+    only, cannot keep all of it: a row comes under the last transaction that changed it, and what `txlog` delivered in part of one
+    comes again. While `flashback` cannot read a table's versions, its changed rows come as READ, without transactions."""
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> Position:
         """The position of which `Position.to_json` made `saved`.
@@ -116,8 +115,7 @@ class SignalActions(Protocol):
     def through(
         self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag, partial_scn: int = 0
     ) -> Iterator[Event]:
-        """The same events, ChangeRuns perhaps taken apart, with what signals requested in between; each Progress has the state to
-        store.
+        """The same events, ChangeRuns perhaps taken apart, and what signals requested; each Progress has the state to store.
 
         Rows of a signal table that is not captured are left out.
 

@@ -68,8 +68,7 @@ class VersionReader:
 
     :param fetch_size: rows of one fetch; 100 at most where large values are read.
     :param lobs: read large values; else they are UNAVAILABLE.
-    :param last: only the last version of each row, none where it came and went; but all versions where a key changed, or
-        another row took the ROWID.
+    :param last: only the last version of each row, none if it came and went; but all where a key or the ROWID's row changed.
     """
 
     def __init__(self, schema: TableSchema, fetch_size: int, *, lobs: bool, last: bool) -> None:

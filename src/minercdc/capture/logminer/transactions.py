@@ -1,8 +1,8 @@
 """Buffers open transactions: rows waiting for their COMMIT.
 
 A transaction exists from its first captured row on, so that START rows which never end, and the countless transactions
-that touch nothing captured, hold nothing back. Rows that a savepoint, a failed statement or a rollback undid are taken
-out as soon as their undo row is read; LogMiner prints undo newest first, so the search goes backwards from the end.
+that touch nothing captured, hold nothing back without `lob.enabled`. Rows that a savepoint, a failed statement or a rollback
+undid are taken out as soon as their undo row is read; LogMiner prints undo newest first, so they are sought from the end.
 """
 
 from __future__ import annotations
