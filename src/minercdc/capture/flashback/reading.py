@@ -66,7 +66,7 @@ class Found:
 class VersionReader:
     """Reads one table in one shape, by a connection that each call is given.
 
-    :param fetch_size: rows of one fetch; 100 at most where large values are read.
+    :param fetch_size: rows of one fetch; with `lobs` 100 at most for a table with large values.
     :param lobs: read large values; else they are UNAVAILABLE.
     :param last: only the last version of each row, none if it came and went; but all where a key or the ROWID's row changed.
     """

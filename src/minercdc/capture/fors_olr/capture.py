@@ -63,7 +63,7 @@ class ForsCapture:
         :raises SourceError: the server cannot be used as it is, no table is captured, or the database cannot be read.
         :raises DecodeError: a row cannot be decoded, and `event.processing.failure.handling.mode` is `fail`.
         :raises PrerequisiteError: the database, which shows open transactions and shapes, refuses for want of a grant.
-        :raises ConfigError: as `oracle.connect.connect`.
+        :raises ConfigError: as `oracle.connect.connect`, or a pattern took too long.
         """
         if not isinstance(start, ForsPosition):
             raise TypeError(f"{type(start).__name__} is no position of fors_olr")

@@ -129,7 +129,7 @@ class Delivery:
         :raises UnknownSourceError: operations are missing.
         :raises SourceError: transactions come out of order.
         :raises DecodeError: a row cannot be decoded, and `on_failure` is `fail`.
-        :raises MinerCdcError: what `Reselect.complete`, and reading the clock and the dictionary, raise.
+        :raises MinerCdcError: what `Reselect.complete`, the filter, and reading the clock and the dictionary raise.
         """
         if isinstance(operation, Begin):
             self._begin(operation)

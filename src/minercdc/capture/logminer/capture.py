@@ -140,7 +140,8 @@ class LogMinerCapture:
         :raises LogGapError: redo is gone, or the database was opened with RESETLOGS after `start`.
         :raises LostTransactionError: see `UnknownTransactions.judge`.
         :raises DecodeError: see `TransactionDecoder.events`.
-        :raises SourceError, PrerequisiteError, ConfigError: Oracle cannot be used; a MiningSessionError once retries are used up.
+        :raises SourceError, PrerequisiteError, ConfigError: Oracle cannot be used (MiningSessionError: nor by a new session), or
+            a pattern took too long.
         """
         if not isinstance(start, LogMinerPosition):
             raise TypeError(f"{type(start).__name__} is no position of LogMiner")

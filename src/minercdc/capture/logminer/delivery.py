@@ -114,7 +114,7 @@ class Delivery:
     def learn(self, row: LogMinerRow) -> Iterator[Event]:
         """Note in `captured` whether rows of this name are captured. For a captured table whose CREATE TABLE was not seen,
         read its present shape, and yield the SchemaChange, if the table exists. Does nothing until it is iterated over. Errors of
-        `ShapeTracker.discover` and `Containers.of` pass through."""
+        `ShapeTracker` and `Containers.of` pass through."""
         shapes, name = self._containers.of(row.con_id).shapes, self.name_of(row)
         table = shapes.captured(row.owner, row.table, row.object_id)
         if table is not None and self._tables.find(table) is None:

@@ -124,7 +124,7 @@ def position_after(
 
     :param connect: opens a connection for mining.
     :param container: SRC_CON_NAME of the rows; None: all rows count.
-    :param captured: whether a table (owner, name) is captured.
+    :param captured: whether a table (owner, name) is captured; its errors pass through.
     :raises LogGapError: redo that this takes is gone.
     :raises SourceError: what is delivered is not a beginning of what was committed, thread by thread; or the number of the last
         event does not say where in its transaction that is.

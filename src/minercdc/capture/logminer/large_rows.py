@@ -13,7 +13,7 @@
 
 What belongs to one change:
 
-    INSERT[-]           LOB columns read EMPTY_CLOB(), whatever they are; then, until another row of the table is touched:
+    INSERT[-]           LOB columns read EMPTY_CLOB(), whatever they are; then follow:
         UPDATE[R]       sets LOBs that fit into the row, also to NULL: their values in the INSERT
         9, 10+, 11, 29  pieces of one LOB column that does not fit: begun by a locator (9)
     UPDATE[-]           of plain columns; the LOB columns of the same statement follow likewise

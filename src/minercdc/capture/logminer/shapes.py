@@ -40,7 +40,7 @@ ReadTable: TypeAlias = Callable[[TableId], TableSchema | None]
 
 class ShapeTracker:
     """Keeps `tables` as the captured tables are at the point of redo that has been read; one for each container. Errors of
-    `read_table` and `unlogged` pass through.
+    `read_table`, `unlogged` and the filter pass through.
 
     :param tables: shapes known so far, which `discover` and `follow` change.
     :param database: name of the PDB, or of the database: first part of every TableId.

@@ -125,7 +125,7 @@ class Delivery:
         :raises UnknownSourceError: messages are missing.
         :raises SourceError: the server's settings leave out what is needed, or transactions come out of order.
         :raises DecodeError: a row cannot be decoded, and `on_failure` is `fail`.
-        :raises MinerCdcError: what `Reselect.complete`, and reading a shape from the dictionary, raise.
+        :raises MinerCdcError: what `Reselect.complete`, the filter, and reading a shape from the dictionary raise.
         """
         self._confirmations.note(message.place, checkpoint=message.is_checkpoint)
         if self._transaction is not None:

@@ -48,7 +48,7 @@ class LogReader:
     transaction, after `coalesce`.
 
     :param owner: the schema.
-    :param fetch_size: rows of one fetch; 100 at most where large values are read.
+    :param fetch_size: rows of one fetch; with `lobs` 100 at most for a table with large values.
     :param lobs: read large values; else they are UNAVAILABLE.
     """
 
