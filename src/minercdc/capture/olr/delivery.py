@@ -164,7 +164,7 @@ class Delivery:
         return begun
 
     def _know(self, transaction: _Transaction, message: Message, commit_scn: int) -> TransactionInfo:
-        """Set the transaction's `info`, which is returned, and `skip`: the commit SCN says whether it is delivered already.
+        """Set the transaction's `info`, which is returned, and `skip`: whether it is delivered already, by commit SCN and XID.
         Raises SourceError when transactions come out of order."""
         position = self._position
         transaction.skip = position.includes(commit_scn, transaction.xid)
