@@ -191,7 +191,7 @@ def _rest(document: bytes, at: int, end: int) -> Any:
 
 def _attributes(fields: Mapping[str, Schema], data_schema: str, content_type: str, *, extensions: bool) -> Attributes:
     """A function that makes the attributes of an event of what it has beside `before` and `after`. With `extensions` it
-    raises RecordSchemaError when two members of `source` have the same extension."""
+    raises as `_check_extensions`."""
     # A CloudEvents integer has 32 bits.
     texts = frozenset(member["field"] for member in fields["source"]["fields"] if member["type"] == "int64")
     if extensions:
@@ -224,7 +224,7 @@ def _attributes(fields: Mapping[str, Schema], data_schema: str, content_type: st
 
 
 def _check_extensions(members: list[str]) -> None:
-    """Raises RecordSchemaError where two members of `source`, with those of the transaction, give one attribute."""
+    """Raises RecordSchemaError where a member of `source` gives the attribute of another one, of `op` or of the transaction."""
     known: dict[str, str] = {_extension(short): f"transaction.{name}" for name, short in _TRANSACTION.items()}
     known["iodebeziumop"] = "op"
     for name in members:
