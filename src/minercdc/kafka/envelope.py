@@ -125,8 +125,8 @@ class EnvelopeEncoder:
             self._runs = RunEncoder(native.rows, formats, changes=changes, reads=plain)
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """Records of an event, in the order to be written; none for Progress, skipped operations and what is not published;
-        none for a run either, which `encode_run` takes.
+        """Records of an event, in the order to be written; none for a run, which `encode_run` takes, and for some others, such
+        as Progress and skipped operations.
 
         :raises ValueDecodeError: a value does not fit its column's type, or a column that is to be hidden is no text.
         :raises SchemaMismatchError: redo does not hold the key of a row (MissingKeyError), or the ROWID that serves as its key;

@@ -97,8 +97,8 @@ class TableFormats:
         self._schema_name = schema_name(values.schema_name_adjustment_mode)
 
     def of(self, schema: TableSchema) -> TableFormat:
-        """The format of a table version, compiled at the first call, which takes the table's topic, and warns of a table
-        without a key.
+        """The format of a table version, compiled at the first call, which takes the table's topic, and warns when its
+        records have no key.
 
         :raises ValueDecodeError: a column that is to be hidden is no text.
         :raises RecordSchemaError: its record key has a column that it does not have, or cannot be found in time; or two columns

@@ -65,9 +65,9 @@ class LogWindow:
         start_scn: int,
         mined: MinedElsewhere | None = None,
     ) -> PassLogs:
-        """The logs of the next pass. With `log.mining.archive.log.only.mode` the selection is empty while no log to read is
-        archived, and in another database than the source also while there is nothing beyond what the last pass has read, or while
-        the dictionary that was written to the redo has not arrived.
+        """The logs of the next pass. The selection is empty with `log.mining.archive.log.only.mode` while no log to read is archived;
+        and in another database than the source while there is nothing beyond what the last pass has read, or while the
+        dictionary that was written to the redo has not arrived.
 
         :param start_scn: where threads without a mark begin.
         :param mined: the other database in which LogMiner runs, whose logs are listed; None: it runs in the source. What the
