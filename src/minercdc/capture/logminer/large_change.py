@@ -101,8 +101,8 @@ class Pending:
         return column in self.values or (self.after[column] is not UNAVAILABLE and column not in self.awaited)
 
     def takes(self, update: Assembled) -> bool:
-        """Take the LOBs of an UPDATE with a ROW_ID over into this change, if it sets nothing but LOBs that this change
-        lacks. False: it does more, or is of another row, and nothing was taken."""
+        """Take the LOBs of an UPDATE with a ROW_ID over into this change, if this takes LOBs, can be of the same row, and
+        lacks all that the UPDATE sets. Else nothing is taken: False."""
         before, after, row_id = update.before, update.after, update.row_id
         if not self.takes_lobs or update.op is not Op.UPDATE or before is None or after is None or row_id is None:
             return False

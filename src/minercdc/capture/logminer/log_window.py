@@ -65,8 +65,8 @@ class LogWindow:
         start_scn: int,
         mined: MinedElsewhere | None = None,
     ) -> PassLogs:
-        """The logs of the next pass. The selection is empty with `log.mining.archive.log.only.mode` while no log to read is archived;
-        and in another database than the source while there is nothing beyond what the last pass has read, or while the
+        """The logs of the next pass. The selection is empty with `log.mining.archive.log.only.mode` while no log to read is
+        archived; and in another database than the source while there is nothing beyond what the last pass has read, or while the
         dictionary that was written to the redo has not arrived.
 
         :param start_scn: where threads without a mark begin.
