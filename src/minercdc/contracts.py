@@ -39,10 +39,10 @@ class Capture(Protocol):
     The contract, for every adapter: changes of one transaction are contiguous, in order, with the same `seq` at every replay, and
     followed by its `Progress`; transactions come in the order of their COMMIT in redo; while there is nothing to read, `Progress`
     comes about every `poll.interval.ms`; restarting from any yielded position misses and repeats nothing; a `SchemaChange`
-    precedes the first row of the new shape; only errors of `minercdc.errors` escape. A ChangeRun stands for its changes, and for
-    the Progress between its transactions. `txlog`, and `flashback` with the last versions only, cannot keep all of it: a row
-    comes under the last transaction that changed it, and what `txlog` delivered in part of a transaction comes again. While
-    `flashback` cannot read a table's versions, its changed rows come as READ, without transactions."""
+    precedes the first row of the new shape; only errors of `minercdc.errors` escape, and TypeError for another adapter's `start`.
+    A ChangeRun stands for its changes, and the Progress between its transactions. `txlog`, and `flashback` with the last versions
+    only, cannot keep all of it: a row comes under the last transaction that changed it, and what `txlog` delivered in part of one
+    comes again. While `flashback` cannot read a table's versions, its changed rows come as READ, without transactions."""
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> Position:
         """The position of which `Position.to_json` made `saved`.
@@ -97,8 +97,8 @@ class Snapshot(Protocol):
     """Reads the tables, only their structures, or nothing, as of one SCN before streaming begins."""
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """Yield a SchemaChange per table, then READ events or ReadRuns, and notifications; each Progress in between has the
-        state to store.
+        """Yield a SchemaChange per table, if the snapshot is new, then READ events or ReadRuns, and notifications; each Progress
+        in between has the state to store.
 
         The last Progress has the position that streaming starts from. When there is no Progress at all, the stored position
         holds.
@@ -115,7 +115,7 @@ class SignalActions(Protocol):
     def through(
         self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag, partial_scn: int = 0
     ) -> Iterator[Event]:
-        """The same events, with those that signals requested in between; each Progress has the state to store.
+        """The same events, ChangeRuns perhaps taken apart, and what signals requested; each Progress has the state to store.
 
         Rows of a signal table that is not captured are left out.
 

@@ -30,7 +30,7 @@
     `- LocalServiceError      7xxx    Java, jars, broker or Spark did not start; an HTTP port cannot be used, or gives no answer
        `- StateDirectoryError         stop: minercdc.state.dir is full, not writable or no directory
 
-Exceptions of the driver and of Kafka are classified once, where they are raised; other code only raises ours.
+Exceptions of the driver and of Kafka are classified once, where they are raised.
 """
 
 from __future__ import annotations

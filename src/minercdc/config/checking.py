@@ -20,7 +20,7 @@ _STANDS_IN: Final = "x"  # for a required text that is missing
 
 
 def checked(section: type[Section], given: Mapping[str, str], problems: list[str], unusable: set[str]) -> Section:
-    """The section, with the defaults of what cannot be used; `x` for a required text that is missing.
+    """The section, with the defaults of what cannot be used; `x` for a required text that is missing or cannot be used.
 
     :param given: property -> text.
     :param problems: gets what is wrong with single values, and within the section.

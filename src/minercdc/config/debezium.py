@@ -1,7 +1,7 @@
-"""Debezium and Connect properties that have no field here, each with the reason.
+"""Properties that have no field here, most of them Debezium's and Connect's.
 
 `IGNORED` have no meaning here, and are accepted with a log line. `INERT` are accepted only with a value that holds here anyway.
-`UNSUPPORTED` are refused.
+`UNSUPPORTED` are refused. `.._PASS_THROUGH` are prefixes of settings of Kafka's client or of Spark.
 """
 
 from __future__ import annotations

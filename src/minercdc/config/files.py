@@ -2,7 +2,7 @@
 
 .properties   as `java.util.Properties` reads them: continuation lines, escapes, `=`, `:` or a blank after the name
 .json         flat or nested, or Kafka Connect's `{"name", "config"}`
-other         YAML, flat or nested
+other         YAML, likewise
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class MessageConfig(Section):
 class ColumnRule:
     """What becomes of the values of some columns.
 
-    :param kind: `mask` (asterisks in place of a value), `truncate`, or `hash` of the value; `hash_v2` is of the plain text.
+    :param kind: `mask` (asterisks), `truncate`, `hash` (of the value as Java serializes it) or `hash_v2` (of its text).
     :param patterns: regular expressions of the columns, `SCHEMA.TABLE.COLUMN`.
     :param length: of asterisks, or that a text is cut to; 0 for hashes.
     :param given_as: the property, without its salt.

@@ -190,8 +190,8 @@ def _of_events(name: str) -> str:
 
 
 def _format(name: str, value: str, with_apicurio: Collection[str]) -> Iterator[tuple[str, str]]:
-    """(Property, value) of each property that `debezium.format.NAME` stands for: NAME is `value`, `key`, `value.X`, `key.X`, or
-    X for both.
+    """(Property, value) of each property that `debezium.format.NAME` stands for: NAME is `value`, `key` or `header`, `.X` after
+    it or not, or X for key and value.
 
     :param with_apicurio: sides with the URL of Apicurio's registry, whose converters they have then.
     """

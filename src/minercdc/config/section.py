@@ -1,4 +1,4 @@
-"""A section of the configuration: a frozen model whose fields are Debezium properties.
+"""A section of the configuration: a frozen model whose fields are properties.
 
 Field `database_pdb_name` is the property `database.pdb.name`; an irregular name gets an explicit alias. A value from the
 environment (`MINERCDC_DATABASE_PDB_NAME`, or `MINERCDC_DATABASE_PDB_NAME_FILE` naming a file that holds it) wins over the file.

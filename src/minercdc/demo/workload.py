@@ -1,6 +1,6 @@
 """Concurrent sessions that use the order-entry schema as an application would, with rollbacks.
 
-Each session draws from its own seeded generator, so two runs do the same things, if not in the same interleaving.
+Each session draws from its own seeded generator, so it does the same things in each run, perhaps more of them.
 """
 
 from __future__ import annotations

@@ -68,8 +68,8 @@ def exporting(counters: Counters, connector: str, endpoint: str, seconds: float)
 
 
 class _Hiding(logging.Filter):
-    """Hides a URL, and each part of it of four characters or more but scheme, host and port, in the lines of a logger, in
-    any form it is encoded in."""
+    """Hides a URL, and each part of it of four characters or more but scheme, host and port, in the lines of a logger, plain
+    and URL-encoded."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class _Hiding(logging.Filter):
         self._hidden = sorted((one for one in coded if len(one) >= _SHORTEST), key=len, reverse=True)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let each record through, changed: without what is hidden in its message and its exception's text."""
+        """Let each record through, changed: its message without what is hidden, of its exception the class's name only."""
         record.msg, record.args = self._without(record.getMessage()), ()
         if record.exc_info:
             failure = record.exc_info[0]

@@ -28,7 +28,7 @@ class BufferedTransaction:
     :param began_us: source time, microseconds since the epoch in UTC.
     :param user: '' when not known.
     :param changes: captured rows so far.
-    :param spilled_bytes: length of those of its rows that wait on disk.
+    :param spilled_bytes: what its rows take on disk.
     """
 
     xid: str
@@ -43,18 +43,18 @@ class BufferedTransaction:
 class MiningFigures:
     """Figures of all passes of the process, and of the latest.
 
-    :ivar passes, starts: whole passes, and starts of LogMiner.
+    :ivar passes, starts: whole passes, and starts of LogMiner until its first rows came.
     :ivar rows, batches: that were fetched; the rows of the marked records come once more in each pass.
     :ivar logs: names of the latest pass's logs.
     :ivar fewest_logs, most_logs: of a pass; 0 before the first.
-    :ivar log_switches: how often the newest log of a thread was another one than in the pass before.
+    :ivar log_switches: by how many logs the newest one of each thread moved on since the first pass, in all.
     :ivar redo_bytes: length of the redo read through, of all tables and of what LogMiner does not show.
     :ivar complete_scn: every commit up to it was in redo when the latest pass began.
     :ivar resume_scn: where a restart goes on.
     :ivar session_pga, most_session_pga: bytes that the LogMiner session held after the latest pass, and at most; 0 when not known.
     :ivar sessions: that were opened.
     :ivar open: the oldest open transactions that have captured rows.
-    :ivar open_count, open_changes, spilled_bytes: of all of these.
+    :ivar open_count, open_changes, spilled_bytes: of all of these, not only the oldest.
     :ivar kept_count, kept_bytes: of those that are kept over a restart: how many, and length of their files.
     """
 

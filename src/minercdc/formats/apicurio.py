@@ -1,7 +1,7 @@
 """Apicurio's registry by its own API, versions 2 and 3, and its wire formats: the id before the content, or in headers.
 
 zero byte, id in eight bytes    the default; in four bytes with `as-confluent`
-apicurio.value.globalId         id in eight bytes, with `headers.enabled`; nothing before the content
+apicurio.value.globalId, ..     id in eight bytes, with `headers.enabled`; nothing before the content
 """
 
 from __future__ import annotations

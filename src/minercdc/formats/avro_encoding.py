@@ -1,7 +1,7 @@
 """Compiles, per schema, the function that writes a payload of Connect's JSON as Avro's binary form (Avro 1.12, "Binary encoding").
 
-The function is made as text: one statement after another for all values of the schema, structs in structs included, so that no
-function is called for each value.
+The function is made as text: one statement after another for all values of the schema, structs in structs included, so that few
+functions are called.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class FragmentWriter:
     """Writes single values from their JSON, with the branch of their union, without a JSON parser for common types.
 
     :ivar null: what is written for null; None where the schema has none.
-    :ivar write: writes the JSON of any other value. It raises one of UNFIT for a value that does not fit, or `null`.
+    :ivar write: writes the JSON of any other value. It raises one of UNFIT for one that does not fit, unless boolean.
     :ivar small: of integers: the bytes of those from 0, each at its place; else empty.
     :ivar large: writes any integer of the type. It raises OverflowError for one beyond its bits.
     :ivar lengths: what comes before a text, or bytes, by its length in bytes up to 1023: branch and length.

@@ -1,6 +1,6 @@
 """Values as CloudEvents 1.0, as Debezium's CloudEventsConverter writes them; and in binary mode, which it does not have.
 
-    id, source, type, time    of the change, made of the members of `source`
+    id, source, time          of the change, made of the members of `source`
     iodebezium<member>        op, the members of `source` and of `transaction`, without the underscores of their names; int64 as text
     data                      before and after: JSON, with their schema where it is wanted, or Avro as bytes
 
@@ -191,7 +191,7 @@ def _rest(document: bytes, at: int, end: int) -> Any:
 
 def _attributes(fields: Mapping[str, Schema], data_schema: str, content_type: str, *, extensions: bool) -> Attributes:
     """A function that makes the attributes of an event of what it has beside `before` and `after`. With `extensions` it
-    raises RecordSchemaError when two members of `source` have the same extension."""
+    raises as `_check_extensions`."""
     # A CloudEvents integer has 32 bits.
     texts = frozenset(member["field"] for member in fields["source"]["fields"] if member["type"] == "int64")
     if extensions:
@@ -224,7 +224,7 @@ def _attributes(fields: Mapping[str, Schema], data_schema: str, content_type: st
 
 
 def _check_extensions(members: list[str]) -> None:
-    """Raises RecordSchemaError where two members of `source`, with those of the transaction, give one attribute."""
+    """Raises RecordSchemaError where a member of `source` gives the attribute of another one, of `op` or of the transaction."""
     known: dict[str, str] = {_extension(short): f"transaction.{name}" for name, short in _TRANSACTION.items()}
     known["iodebeziumop"] = "op"
     for name in members:

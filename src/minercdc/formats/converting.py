@@ -1,7 +1,7 @@
 """Rewrites records from JSON with schemas into other formats, after they are encoded.
 
 The encoders write `{"schema":{..},"payload":..}`; what a format makes of a schema is compiled once, and kept by the schema's bytes.
-Records without schema, such as dead letters, stay as they are. Headers that hold a key have its JSON payload; others stay as they are.
+Records without schema, such as dead letters, stay as they are. Headers with a key get its JSON payload if keys are rewritten.
 """
 
 from __future__ import annotations

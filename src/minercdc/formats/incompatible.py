@@ -164,8 +164,8 @@ def _bare(name: str) -> str:
 
 
 def protobuf_faults(old: str, new: str) -> list[str]:
-    """The fields of two schemas of Protobuf that have the number of another field, or another type than it was; and messages that are gone.
-    [] where a text is no schema."""
+    """The fields of a new schema of Protobuf that are not read as what had their number in the old one, and messages that are
+    gone; [] where a text is no schema."""
     try:
         before, after = messages(old), messages(new)
     except ValueError:

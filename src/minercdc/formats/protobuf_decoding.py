@@ -123,7 +123,7 @@ def _read(content: bytes, fields: Mapping[int, _Field], absent: Mapping[str, Any
 
 def _parts(content: bytes) -> Iterator[tuple[int, int, Any]]:
     """Number, wire type and content of each field, in their order. Raises ValueError when the message is cut off, or has
-    another wire type."""
+    a wire type that is not in proto3."""
     at = 0
     while at < len(content):
         tag, at = read_varint(content, at)

@@ -92,8 +92,8 @@ class SchemaRegistry:
         raise self._rest.refused(f"registering a schema of subject {subject}", status, answer)
 
     def _incompatible(self, subject: str, schema: SchemaText, answer: Any) -> RecordSchemaError:
-        """The error for a schema that does not go with those before it. The registry's own words are the last part of it.
-        Requests those and the level from the registry; raises DeliveryError when it does not answer."""
+        """The error for a schema that does not go with those before it; the registry's own words end its message. Asks the
+        registry for them, the level and the versions; raises DeliveryError when it does not answer."""
         said = self._incompatibilities(subject, schema.body()) or message_of(answer)
         level = self.compatibility(subject)
         before = self._before(subject, level)
@@ -142,7 +142,7 @@ class SchemaRegistry:
         """The version that a schema has in a subject.
 
         :param just_registered: by us, with auto.register.schemas; else it had to be there.
-        :raises RecordSchemaError, SinkError, DeliveryError: as of `lookup`.
+        :raises RecordSchemaError, SinkError, DeliveryError: as of `lookup`; with `just_registered` SinkError for a missing one.
         """
         return self._rest.number(self._registered(subject, schema, just_registered=just_registered), "version")
 

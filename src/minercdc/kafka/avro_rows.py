@@ -3,7 +3,7 @@
 What is written is what the converter makes of the JSON document (formats.avro), which is how everything else comes to Avro: schema
 changes, key changes, rows whose values are not all in redo, and any row that does not fit its schema, so that errors are the same.
 
-The function of a table version is made as text, as those of `row_format`: each value is written once, for both rows of an update.
+The function of a table version is made as text, as in `row_format`; a value that both rows of an update share is written once.
 """
 
 from __future__ import annotations

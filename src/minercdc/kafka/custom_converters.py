@@ -23,8 +23,8 @@ def column_codecs(
 ) -> Callable[[TableId, Column, Codec], Codec]:
     """A function from a column's codec to the one to use: that of the first converter that takes the column.
 
-    The function raises ConfigError for what a converter returns that is no Conversion, or one of a type that there is not, and what
-    a converter of the user's own raises.
+    The function raises ConfigError for what a converter returns that is no Conversion, or one of a type that there is not. What a
+    converter of the user's own raises passes through.
 
     :param handling: how the codecs of the columns' types represent values.
     :raises ConfigError: a converter cannot be loaded, or an option is wrong.

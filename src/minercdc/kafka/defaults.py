@@ -1,8 +1,8 @@
 """The DEFAULT of a column as `default` of its field's schema, where Debezium has one: constants, also in parentheses.
 
 Text and intervals; numbers unless their field is a struct; times that TO_DATE and its kin make with a format. A NOT NULL column
-also has DATE and TIMESTAMP literals, and the epoch for SYSDATE and its kin. Other expressions give no default: their value now
-is not that of a row which lacks the column.
+also has DATE and TIMESTAMP literals, and the epoch for SYSDATE and its kin. Other expressions give no default, nor do those of
+TIMESTAMP WITH LOCAL TIME ZONE: their value now is not that of a row which lacks the column.
 """
 
 from __future__ import annotations

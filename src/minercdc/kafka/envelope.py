@@ -2,7 +2,7 @@
 
 vanished                delete, tombstone: the row was gone when a suspended table was read again; only its key is known
 insert, read            one record
-update, same key        one record
+update, same key        one record; with `skip_unchanged` none, if no published column changed
 update of a key column  delete of the old key, its tombstone, create of the new key; without the first two when another row of the
                         transaction has taken the old key over (moved_keys.py)
 delete                  the delete, its tombstone; none when another row of the transaction has taken the key over
@@ -125,8 +125,8 @@ class EnvelopeEncoder:
             self._runs = RunEncoder(native.rows, formats, changes=changes, reads=plain)
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """Records of an event, in the order to be written; none for Progress, skipped operations and what is not published;
-        none for a run either, which `encode_run` takes.
+        """Records of an event, in the order to be written; none for a run, which `encode_run` takes, and for some others, such
+        as Progress and skipped operations.
 
         :raises ValueDecodeError: a value does not fit its column's type, or a column that is to be hidden is no text.
         :raises SchemaMismatchError: redo does not hold the key of a row (MissingKeyError), or the ROWID that serves as its key;

@@ -1,7 +1,7 @@
 """Whether the connector's own topics keep what is written to them, each problem with the command that fixes it.
 
 offsets             compacted, or the last offset is deleted with time
-open transactions   compacted, too; there, or created; takes records of 256 KiB
+open transactions   compacted, too; there, or created; takes records of 300,000 bytes
 schema history      never deleted; not compacted, since its records have no key
 all                 not more in-sync replicas wanted than there are; more than one, where there are three replicas or more
 """

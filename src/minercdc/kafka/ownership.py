@@ -72,7 +72,7 @@ def claim_from_bytes(value: bytes | None) -> Claim | None:
 
 
 class Ownership:
-    """The claim of this process; one object for all restarts within it.
+    """The claim of this process; one object for all restarts within it, until it is fenced.
 
     :param name: of the connector.
     :param member: see `Claim`.

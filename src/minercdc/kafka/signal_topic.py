@@ -43,7 +43,7 @@ class SignalTopic:
         Each call goes on after the one before.
 
         :param taken: offset at which the first call begins, '' for the topic's beginning.
-        :returns: values, b'' for null, and the offset after them; `taken` when there is no further record.
+        :returns: values, b'' for null, and the offset after all records that were read; `taken` when there was none.
         :raises DeliveryError, SinkError: the topic cannot be read or created.
         """
         try:

@@ -1,7 +1,7 @@
 """The token of `source.sequence`: a JSON array of three texts that puts the changes of a connector into one order.
 
     SCN            19 digits: of the commit; of a row that was read, the SCN it was read at; of a DDL, its own
-    transaction    `TransactionInfo.id`; `read` for a row without one; `schema` for a DDL
+    transaction    `TransactionInfo.id`; `read` for a row without one, and a structure that was read; `schema` for a DDL
     number         12 digits: `ChangeEvent.seq`, 0 for rows that were read and for DDL
 
 Numbers have one width, so tokens compare as text. A change has the same token whenever it is delivered, and the next change of its

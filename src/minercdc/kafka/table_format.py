@@ -66,7 +66,7 @@ class TableFormats:
     :param by_number: whether numbers stand for the schemas of tables' keys, and values (formats.connect).
     :param changes: what becomes of the values and schemas of published columns.
     :param codec_of: the codec of a column, from the one of its type; of custom converters.
-    :param counted: events are numbered within their transaction; else envelopes have no transaction.
+    :param counted: events are numbered within their transaction; else the envelope's `transaction` is null.
     """
 
     def __init__(
@@ -97,8 +97,8 @@ class TableFormats:
         self._schema_name = schema_name(values.schema_name_adjustment_mode)
 
     def of(self, schema: TableSchema) -> TableFormat:
-        """The format of a table version, compiled at the first call, which takes the table's topic, and warns of a table
-        without a key.
+        """The format of a table version, compiled at the first call, which takes the table's topic, and warns when its
+        records have no key.
 
         :raises ValueDecodeError: a column that is to be hidden is no text.
         :raises RecordSchemaError: its record key has a column that it does not have, or cannot be found in time; or two columns

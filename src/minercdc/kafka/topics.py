@@ -115,7 +115,7 @@ class TopicNames:
 
     def of_table(self, table: TableId) -> str:
         """Topic of a table's changes, by `topic.naming.strategy`; characters that a topic cannot hold (`$`, `#`, blanks) become
-        `_`, and it is cut after 249 characters. The name stays taken until `release`.
+        `_`, and it is cut after 249 characters. The name stays taken until `release`, or until `gives_up`.
 
         :raises SharedTopicError: another table already has that topic, or it would be one of the connector's own.
         :raises ConfigError: a function of the configuration gives no name.

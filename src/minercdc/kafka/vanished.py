@@ -59,7 +59,7 @@ def fits_key(columns: Sequence[PrintedColumn], is_rowid: bool, key: dict[str, st
 
 
 def fits_row(columns: Sequence[PrintedColumn], schema: TableSchema, key: dict[str, str]) -> bool:
-    """Whether a row of which only the key is known fits the schema of values: no other column is NOT NULL."""
+    """Whether a row of which only the key is known fits the schema of values: no other column is NOT NULL, and the key's fit."""
     return all(_fits(c, key[c.name]) if c.name in key else schema.columns[c.position].nullable for c in columns)
 
 

@@ -197,7 +197,7 @@ def _arrival(topic: str, batch: int, counted: Mapping[str, Any]) -> Arrival:
 
 
 def _observed(observation: Any, batch: int) -> list[Arrival] | None:
-    """What a batch of one topic holds; None when nothing was written, or records of several topics."""
+    """What a batch of one topic holds; None when it was not written, as it was there before, or has several topics."""
     if not observation._jo.future().isCompleted():
         return None
     counted = observation.get

@@ -20,7 +20,7 @@ _NO_DATE = "DATE '0001-01-01'"
 
 
 class IncrementalReader:
-    """Reads the changed rows of one table in one version. It keeps no connection.
+    """Reads the changed rows of one table in one shape. It keeps no connection.
 
     :param strategy: how the changed rows are found.
     :param overlap_ms: milliseconds by which a date is looked back before the last reading, for transactions that were open then.

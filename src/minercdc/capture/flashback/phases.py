@@ -100,7 +100,7 @@ class Phases:
         """Bring `tables` in line with `shapes`, new ones apart, and sort the outcomes of a window.
 
         :param position: at which the window was read.
-        :param shapes: of the captured tables in the dictionary.
+        :param shapes: of the tables in the dictionary that are read.
         :param scn: first SCN of the rows with the present shapes.
         :param time_us: of the SchemaChanges, microseconds since the epoch in UTC.
         """

@@ -16,7 +16,7 @@ Place = tuple[int, str]
 class FlashbackPosition:
     """The position of `flashback`, which is stored in the offset: how far the windows have come.
 
-    :param next: first SCN whose commits are not delivered, or not all: the window under way begins there.
+    :param next: first SCN whose commits are not delivered, or not all: the window under way, or the next one, begins there.
     :param end: first SCN after the window under way; 0 between two windows.
     :param done: the last transaction of that window that is delivered; None while none is.
     :param demoted: `SCHEMA.TABLE` -> first SCN that its incremental reading has not covered; 0 of a table that is suspended.

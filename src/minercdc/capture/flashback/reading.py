@@ -3,8 +3,8 @@
     versions        VERSIONS BETWEEN SCN start - 1 AND end, those that began in the window: I, U and D, one for each transaction and row
     images before   of rows whose first version in the window is no insert: AS OF SCN start - 1, by ROWID
 
-A version that began at `start` is shown by both; the lower bound is one less so that the row before it can be read at the same
-SCN. A query of versions scans the table: no index leads to them.
+Of a new table, the versions from SCN MINVALUE on are read, and no images before. A query of versions scans the table: no index
+leads to them.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class Found:
 
 
 class VersionReader:
-    """Reads one table in one version, by a connection that each call is given.
+    """Reads one table in one shape, by a connection that each call is given.
 
-    :param fetch_size: rows of one fetch; 100 at most for a table with large values.
+    :param fetch_size: rows of one fetch; with `lobs` 100 at most for a table with large values.
     :param lobs: read large values; else they are UNAVAILABLE.
-    :param last: only the last version of each row; but all versions where a key changed, or another row took the ROWID.
+    :param last: only the last version of each row, none if it came and went; but all where a key or the ROWID's row changed.
     """
 
     def __init__(self, schema: TableSchema, fetch_size: int, *, lobs: bool, last: bool) -> None:
@@ -84,7 +84,7 @@ class VersionReader:
         """The versions that began in the window, each with the row before it; by ROWID, those of a row in the order of their
         commits.
 
-        :raises SnapshotTooOldError: undo does not reach back to its start, or DDL lies between.
+        :raises SnapshotTooOldError: undo does not reach back to the window's start, or DDL lies between.
         :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
         :raises ValueDecodeError: a value does not fit its column's type.
         """

@@ -16,7 +16,7 @@ def follow(
     """Put renamed, altered and created-again tables into `tables`, and drop those that are gone; new ones are left to
     `announce`. Each change is made when it is yielded.
 
-    :param shapes: of the captured tables in the dictionary.
+    :param shapes: of the tables in the dictionary that are read.
     :param scn: first SCN of the rows that have the new shape.
     :param time_us: of the changes, microseconds since the epoch in UTC.
     :returns: each change, and the table that was created again by it, whose rows so far in the window are lost; else None.

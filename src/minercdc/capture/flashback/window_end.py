@@ -29,7 +29,7 @@ class WindowEnd:
 
     def choose(self, connection: oracledb.Connection, position: FlashbackPosition) -> tuple[int, bool]:
         """First SCN after the window, which is `position.end` where that is set; and whether the present SCN is read exactly,
-        not as of up to three seconds ago. Sets `is_cut`. The window is empty when that SCN is not above `position.next`.
+        not as of up to three seconds ago. Sets `is_cut`. The window is empty when its end is not above `position.next`.
 
         :raises LogGapError: the database has not come to `position`: it was restored since. Not noticed while the SCN is not
             exact.

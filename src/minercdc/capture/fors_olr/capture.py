@@ -1,6 +1,6 @@
 """The stream of `fors_olr`: connect, have the server send from a position on, then request operation after operation.
 
-Each request for data also acknowledges what is stored. A connection that breaks ends the run with an error.
+A request by LastCommitedSCN also acknowledges what is stored. A connection that breaks ends the run with an error.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ForsCapture:
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         """Events after `start`, until `stop` is set. See `contracts.Capture`. Where the server had begun again, SchemaChanges
-        come first, for captured tables that were altered before that.
+        of captured tables that were altered before that precede the first change.
 
         :raises TypeError: `start` is of another adapter.
         :raises TransientSourceError, UnknownSourceError: the server or the database went away, operations are missing or
@@ -63,7 +63,7 @@ class ForsCapture:
         :raises SourceError: the server cannot be used as it is, no table is captured, or the database cannot be read.
         :raises DecodeError: a row cannot be decoded, and `event.processing.failure.handling.mode` is `fail`.
         :raises PrerequisiteError: the database, which shows open transactions and shapes, refuses for want of a grant.
-        :raises ConfigError: as `oracle.connect.connect`.
+        :raises ConfigError: as `oracle.connect.connect`, or a pattern took too long.
         """
         if not isinstance(start, ForsPosition):
             raise TypeError(f"{type(start).__name__} is no position of fors_olr")

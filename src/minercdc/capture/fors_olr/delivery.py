@@ -5,9 +5,9 @@
     Chunk                   a piece
     Commit                  the changes held back; Progress, if something of the transaction was emitted
 
-The time of the commit comes last: changes are held back until then, at most `_WAITING` of them; of a longer transaction no
-more are, and the time so far stands for that of the commit. A transaction that is delivered already, or part of the snapshot,
-is passed over. Where operations are missing, an error ends the run; the next run requests them again.
+The time of the commit comes last: changes are held back until then, at most 1000 of them; a longer transaction is emitted as
+it comes, and the time of its 1001st stands for that of the commit. A transaction that is delivered already, or part of the
+snapshot, is passed over. Where operations are missing, an error ends the run; the next run requests them again.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _Transaction:
 
 class Delivery:
     """Makes events of the operations of one connection, given to `take` in the order they come. It keeps the transaction that is
-    under way, and counts `position` on at each end of one.
+    under way; `position` moves on at the end of each that is not passed over.
 
     :param position: where it begins.
     :param lob_max: `minercdc.fors.lob.max.bytes`.
@@ -122,14 +122,14 @@ class Delivery:
         return replace(self._position, begun=max(begun, self._position.begun))
 
     def take(self, operation: Operation, begun: int) -> Iterator[Event]:
-        """The events that an operation makes ready, none for many. The caller takes them all before the next call. The first
+        """The events that an operation makes ready, often none. The caller takes them all before the next call. The first
         operation of a transaction may compare the dictionary, and sleep up to a second before that (`Shapes.look`).
 
-        :param begun: as of `position`, for the positions of the events.
+        :param begun: as the `begun` of `position`, for the Progress.
         :raises UnknownSourceError: operations are missing.
         :raises SourceError: transactions come out of order.
         :raises DecodeError: a row cannot be decoded, and `on_failure` is `fail`.
-        :raises MinerCdcError: what `Reselect.complete`, and reading the clock and the dictionary, raise.
+        :raises MinerCdcError: what `Reselect.complete`, the filter, and reading the clock and the dictionary raise.
         """
         if isinstance(operation, Begin):
             self._begin(operation)

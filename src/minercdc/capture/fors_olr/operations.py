@@ -2,7 +2,7 @@
 
     1 Begin     SCN, CommitSCN, XID, Timestamp, SerialNumber, SessionNumber              35 bytes
     2 Commit    SCN, CommitSCN, XID, Timestamp                                           29
-    4 Insert, 5 Delete, 6 Update   the same, ObjectId, sizes of three names, the names   36 and the names
+    4 Insert, 5 Delete, 6 Update   the same, ObjectId, sizes of three names, the names   36, the names, the Columns
                 before: Columns of Delete and Update; after: Columns of Insert and Update
     7 Chunk     the same, a column's name, its type, flags, a piece of its value         42, the name and the piece
 

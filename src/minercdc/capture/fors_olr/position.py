@@ -14,7 +14,7 @@ from minercdc.offset import JsonValue
 class ForsPosition(CommitPosition):
     """The position of `fors_olr`, which is stored in the offset. A server that begins again is started at `begun` (StartSCN).
 
-    :param listed: `TableList.digest` of the list that this connector started the server with, '' when it has not started it.
+    :param listed: `TableList.digest` of the list that this connector started the server with, '' where that is not known.
     """
 
     listed: str = ""

@@ -16,7 +16,7 @@ from minercdc.values.codec import LARGE_TYPES
 class RowReader:
     """Reads rows of one table version.
 
-    :param time_zone: reads DBTIMEZONE; called at the first value that needs it, and its errors pass through.
+    :param time_zone: reads DBTIMEZONE; called for each value that needs it, and its errors pass through.
     :param lobs: `lob.enabled`; without it large values are UNAVAILABLE, in both images.
     """
 

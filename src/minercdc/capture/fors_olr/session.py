@@ -138,7 +138,7 @@ class Session:
 def connected(config: ForsConfig, tick: float, stop: StopFlag) -> Generator[None, None, tuple[Session, ServerStatus] | None]:
     """A session in the server's byte order, and the server's state; None when the stop came first. Yields every `tick`
     seconds while it waits. The caller closes the session; after an error none is open. With `minercdc.fors.byte.order`
-    `auto`, little is tried first, for 5 s at most.
+    `auto`, little is tried first, with a timeout of 5 s at most.
 
     :raises TransientSourceError, UnknownSourceError: the server is not reachable, does not answer GetStatus, or not as it should.
     :raises SourceError: the answer is too long, as with another byte order than the configured one.
@@ -196,7 +196,7 @@ class Opening:
         :param status: of the server, as `connected` gave it.
         :returns: True once the server sends changes, False when the stop came first.
         :raises SourceError: the server replicates other tables, and `log_off` is not set; or an answer is too long.
-        :raises TransientSourceError: it does not answer; or it replicates other tables and got LogOff.
+        :raises TransientSourceError: it went away or does not answer; or it replicates other tables and got LogOff.
         :raises UnknownSourceError: it refused a command, or its answer is not as it should be.
         """
         session, position = self._session, self._position

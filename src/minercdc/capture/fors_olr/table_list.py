@@ -23,7 +23,7 @@ class TableList:
     :ivar schemas: their present shapes, without columns of types that are not supported.
     :ivar sql: the query for TableList: `minercdc.fors.table.list.sql`, else `query_of` these tables.
     :raises SourceError: no captured table is there, or the dictionary cannot be read.
-    :raises PrerequisiteError, ConfigError: connecting failed, or a grant is missing.
+    :raises PrerequisiteError, ConfigError: connecting failed, a grant is missing, or a pattern took too long.
     """
 
     def __init__(self, context: CaptureContext) -> None:

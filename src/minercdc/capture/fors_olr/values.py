@@ -1,6 +1,6 @@
 """Turns values as the server sends them into canonical Row text (`minercdc.rows`), by `minercdc.fors.value.encoding`.
 
-oracle   Oracle's internal formats, as redo has them; text in the character set that comes with the column
+oracle   Oracle's internal formats, as redo has them; text in the character set that comes with the column, LOBs see `_of_lob`
 text     UTF-8: numbers in decimals, dates in ISO 8601, bytes in hex digits
 """
 
@@ -82,7 +82,7 @@ class Pieces:
 def converter(column: Column, config: ForsConfig, time_zone: Callable[[], str]) -> Convert:
     """A function that makes Row text of this column's values; what it takes and raises, see `Convert`.
 
-    :param time_zone: reads DBTIMEZONE; called at the first value that needs it.
+    :param time_zone: reads DBTIMEZONE; called for each value that needs it.
     """
     plain = _from_text(column) if config.minercdc_fors_value_encoding == "text" else _from_oracle(column, config, time_zone)
     name = column.type_name

@@ -10,8 +10,8 @@ from minercdc.capture.logminer.position import RedoAddress
 
 
 def with_redo_to_come(threads: Sequence[RedoThread], logs: Sequence[LogFile], scn: int) -> list[RedoThread]:
-    """The threads, in the same order, as the logs of that database show them: one that is closed in the primary, and has redo
-    after `scn`, counts as open, and holds the others back, until the log with the last of its redo is among `logs`.
+    """The threads, in the same order, as the logs of the database that mines show them: one that is closed in the primary, and
+    has redo after `scn`, counts as open, and holds the others back, until the log with the last of its redo is among `logs`.
 
     :param threads: as the primary shows them.
     :param logs: those that end after `scn`, which begins what is wanted.

@@ -127,9 +127,8 @@ class BufferedAssembly:
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
         """End a pass, all of whose rows were taken; yields what was held until now, and was committed below `begun.bound`.
-        All of a finished log is read, so the next pass need not begin in it, even when no row of it was shown. STARTs of
-        transactions without captured rows that have ended are forgotten. Nothing is done until it is iterated over. Raises as
-        `take`."""
+        The next pass does not begin in a finished log, even when no row of it was shown. With `begun.oldest_scn`, STARTs of ended
+        transactions without captured rows are forgotten. Nothing is done until it is iterated over. Raises as `commit`."""
         yield from self._release(begun.bound)
         for thread, sequence in begun.complete.items():
             at = self._thread(thread)

@@ -67,7 +67,7 @@ class LogMinerCapture:
 
     :param context: `connect_root` has to lead to where LogMiner runs, unless it runs in `secondary`; by `monotonic` it is decided
         how much a pass reads, when the next one is due, and when a session is renewed.
-    :param container: SRC_CON_NAME of the PDB to capture, or of all of `context.pdbs`; None outside a container database.
+    :param container: SRC_CON_NAME of the PDB to capture, or of all of `context.pdbs`; None: all rows that LogMiner shows.
     :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY), instead of buffering it here.
     :param flush: makes the log writer write before each pass; None: it writes when it does.
     :param files: of transactions that are kept over a restart.
@@ -140,7 +140,8 @@ class LogMinerCapture:
         :raises LogGapError: redo is gone, or the database was opened with RESETLOGS after `start`.
         :raises LostTransactionError: see `UnknownTransactions.judge`.
         :raises DecodeError: see `TransactionDecoder.events`.
-        :raises SourceError, PrerequisiteError, ConfigError: Oracle cannot be used; a MiningSessionError once retries are used up.
+        :raises SourceError, PrerequisiteError, ConfigError: Oracle cannot be used (MiningSessionError: nor by a new session), or
+            a pattern took too long.
         """
         if not isinstance(start, LogMinerPosition):
             raise TypeError(f"{type(start).__name__} is no position of LogMiner")

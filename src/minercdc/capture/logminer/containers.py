@@ -1,7 +1,7 @@
 """Finds which container a row is of, where several pluggable databases are captured, and with what it is decoded.
 
-Names, object ids and XIDs are unique within a container only, and each has a character set and time zone of its own. So each
-has its own shapes and decoder.
+Names, object ids and XIDs are unique within a container only. Each container has a character set, a time zone, shapes and a
+decoder of its own.
 
     one         every row is of it: no others are selected
     several     each row has SRC_CON_NAME as a further column, which says what its SRC_CON_ID stands for now: a PDB that is

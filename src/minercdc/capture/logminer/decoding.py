@@ -52,7 +52,7 @@ class TransactionDecoder:
     DDL cannot pass an open transaction on its table, so at a COMMIT the current shape is that of the transaction's rows.
 
     :param on_failure: `event.processing.failure.handling.mode` for rows that cannot be decoded.
-    :param unread: which tables are suspended; their rows come as they are, with numbers of their own.
+    :param unread: which tables are suspended; their rows come undecoded, and `seq` counts them.
     :param include_redo_sql: copy the statement into each event.
     :param lobs: `lob.enabled`.
     :param reselect: completes each event in place; its errors pass through.

@@ -1,7 +1,7 @@
 """Makes events of the ends of transactions and of DDL, each once: what both ways of mining share.
 
-COMMIT   delivered before, or part of the snapshot? forgotten; else its events, then Progress
-DDL      of a captured table: SchemaChange, then Progress
+COMMIT   delivered before, part of the snapshot, or of a user who is not wanted? forgotten; else its events, then Progress
+DDL      new, and of a captured table: SchemaChange, then Progress
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Delivery:
     The argument `position` of its methods says where to go on from at this moment; it is called for each Progress.
 
     :param wants: whether transactions of this user and CLIENT_ID (None: not known) are captured; None: all are.
-    :ivar threads: by thread number; those of `start`, others from their first row on.
+    :ivar threads: by thread number; those of `start`, to which the caller adds others.
     :ivar captured: whether rows of a name are captured, as far as `learn` was called.
     :ivar name_of: the name of a row, as `containers` has it.
     :ivar complete_scn: every commit at or below it has been delivered; it never falls.
@@ -114,7 +114,7 @@ class Delivery:
     def learn(self, row: LogMinerRow) -> Iterator[Event]:
         """Note in `captured` whether rows of this name are captured. For a captured table whose CREATE TABLE was not seen,
         read its present shape, and yield the SchemaChange, if the table exists. Does nothing until it is iterated over. Errors of
-        `ShapeTracker.discover` and `Containers.of` pass through."""
+        `ShapeTracker` and `Containers.of` pass through."""
         shapes, name = self._containers.of(row.con_id).shapes, self.name_of(row)
         table = shapes.captured(row.owner, row.table, row.object_id)
         if table is not None and self._tables.find(table) is None:

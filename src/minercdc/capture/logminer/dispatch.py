@@ -22,8 +22,8 @@ _log = logging.getLogger(__name__)
 
 class RowHandler(Protocol):
     """A way of assembling transactions, as `dispatch` uses it. The argument `address` is the row's place in redo, None for a
-    row without one. `undo` and `roll_back` raise MiningSessionError where LogMiner shows nothing undone
-    (COMMITTED_DATA_ONLY)."""
+    row without one. With COMMITTED_DATA_ONLY, which shows nothing undone, `undo` raises MiningSessionError, and `roll_back` for
+    a transaction with changes."""
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """Take a change of a captured table, a row without ROLLBACK."""

@@ -123,8 +123,8 @@ def position_after(
     present, by connections of its own.
 
     :param connect: opens a connection for mining.
-    :param container: SRC_CON_NAME of the rows; None outside a container database.
-    :param captured: whether a table (owner, name) is captured.
+    :param container: SRC_CON_NAME of the rows; None: all rows count.
+    :param captured: whether a table (owner, name) is captured; its errors pass through.
     :raises LogGapError: redo that this takes is gone.
     :raises SourceError: what is delivered is not a beginning of what was committed, thread by thread; or the number of the last
         event does not say where in its transaction that is.
@@ -210,7 +210,8 @@ def _placed(
     partial: PartialTransaction, changes: Sequence[_Change], done: DeliveredElsewhere, captured: Callable[[str, str], bool]
 ) -> tuple[PartialTransaction, tuple[str, str] | None]:
     """The partial transaction with the number that its last delivered event has here, which counts captured tables only; and
-    owner and name of the table whose row that event updated, None when the event did something else or is not known.
+    owner and name of the table whose row that event updated, None when the event did something else or is not known. With
+    large values, the number stays as it is.
 
     :param changes: of the transaction, in order.
     :raises SourceError: the number does not say where in the transaction that is.

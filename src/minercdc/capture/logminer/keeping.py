@@ -102,7 +102,7 @@ class Loaded:
 
 
 def load(position: LogMinerPosition, files: KeptFiles, rules: KeepingRules | None, buffer: TransactionBuffer) -> Loaded:
-    """Check and read the kept transactions of a position. Missing files are made again from their copies in Kafka. A
+    """Check and read the kept transactions of a position. Missing or damaged files are made again from copies in Kafka. A
     transaction whose rows are lost is logged as a warning and in `Loaded.lost`, and raises nothing.
 
     :param buffer: its path, native or not, is that of the rows; nothing is put into it.
@@ -176,8 +176,8 @@ class Keeping:
 
     def meet(self, row: LogMinerRow, rs_id: str) -> None:
         """To be called for the first row of each redo record, before it is taken: all records before it are read whole. Wakes the
-        thread's transactions whose files end here. In each log it then writes out the transactions that are kept or due, once,
-        as soon as no COMMIT or DDL of the thread is held.
+        thread's transactions whose files end here. In each log, and with an age of zero in each pass, it then writes out the
+        transactions that are kept or due, once, as soon as no COMMIT or DDL of the thread is held.
 
         :param rs_id: of the row, without blanks.
         :raises StateDirectoryError: rows cannot be written.

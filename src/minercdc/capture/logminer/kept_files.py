@@ -5,7 +5,7 @@ transaction leaves the files it finds as they are and appends to one of its own,
 knowing it, never write to the same. An offset counts a file to some length; what follows belongs to an offset that was not
 stored.
 
-A file is removed once an offset is stored that does not name it, by the process that stored it: a fenced one stores nothing.
+A file that was named is removed by the process that has stored an offset without it: a fenced one stores nothing.
 
 With `minercdc.log.mining.buffer.durable=topic` a copy in Kafka (`kept_copies.py`) has what an offset names, too.
 """
@@ -49,7 +49,7 @@ _MOST_FILES = 8
 class KeptFiles:
     """The directory of one connector's files, and which of them are still needed; one for each adapter, `begin` for each stream.
 
-    :param directory: `minercdc.state.dir`.
+    :param directory: `minercdc.state.dir`; the attribute is the connector's directory below it.
     :param connector: a name that no other connector has in that directory.
     :param copies: of the files, in Kafka; None for none.
     :ivar version: of the set of kept transactions; see `LogMinerPosition.kept_version`.
@@ -82,7 +82,7 @@ class KeptFiles:
         return KeptFile(self, native)
 
     def load(self, kept: KeptTransaction, native: NativeRows | None) -> KeptFile:
-        """The rows of a kept transaction, checked from the first byte to the last. Damaged files that are copied are made again.
+        """The rows of a kept transaction; all bytes are checked. If a file is missing or damaged, copied ones are made again.
 
         :raises TransientSourceError: a file is missing or damaged, and no copy is right; the message says which, and how.
         :raises DeliveryError, SinkError: the copies cannot be read.

@@ -1,4 +1,4 @@
-"""Reads and writes the frames of a file with the rows of an open transaction.
+"""The form of a file with the rows of an open transaction, and how it is checked.
 
 file    head line, then frames
 frame   kind, length, rows, CRC-32 of kind to payload; payload

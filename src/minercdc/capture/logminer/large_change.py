@@ -31,12 +31,11 @@ def row_key(decoder: RedoDecoder, row: Sequence[Value]) -> RowKey | None:
 
 @dataclass(slots=True, eq=False)
 class Assembled:
-    """One whole change.
+    """A change of one row.
 
     :param row: the first of its rows of redo.
     :param row_id: None when none of its rows had one.
-    :param before, after: as of `RedoDecoder.decode`: None for an INSERT or a DELETE, and both for an UPDATE of no captured
-        column.
+    :param before, after: as of `RedoDecoder.decode`, which says when they are None.
     :param unknown: how many large values the change set that redo does not hold.
     :param error: why a value that came in pieces cannot be decoded; None when all can.
     """
@@ -102,8 +101,8 @@ class Pending:
         return column in self.values or (self.after[column] is not UNAVAILABLE and column not in self.awaited)
 
     def takes(self, update: Assembled) -> bool:
-        """Take the LOBs of an UPDATE with a ROW_ID over into this change, if it sets nothing but LOBs that this change
-        lacks. False: it does more, or is of another row, and nothing was taken."""
+        """Take the LOBs of an UPDATE with a ROW_ID over into this change, if this takes LOBs, can be of the same row, and
+        lacks all that the UPDATE sets. Else nothing is taken: False."""
         before, after, row_id = update.before, update.after, update.row_id
         if not self.takes_lobs or update.op is not Op.UPDATE or before is None or after is None or row_id is None:
             return False
@@ -162,7 +161,7 @@ class Document:
     """An XML document or a long string, while its fragments come in.
 
     :ivar pending: the change that it belongs to.
-    :ivar column: its position.
+    :ivar column: position of its column.
     :ivar binary: the XML is of binary storage.
     :ivar fragments: text, bytes in the database's character set, or None for null.
     """

@@ -13,7 +13,7 @@
 
 What belongs to one change:
 
-    INSERT[-]           LOB columns read EMPTY_CLOB(), whatever they are; then, until another row of the table is touched:
+    INSERT[-]           LOB columns read EMPTY_CLOB(), whatever they are; then follow:
         UPDATE[R]       sets LOBs that fit into the row, also to NULL: their values in the INSERT
         9, 10+, 11, 29  pieces of one LOB column that does not fit: begun by a locator (9)
     UPDATE[-]           of plain columns; the LOB columns of the same statement follow likewise
@@ -200,8 +200,8 @@ class LargeRowAssembler(Generic[_Other]):
     # ---- 2. the change of a row is found, or begins ----
 
     def _change_of(self, row: LogMinerRow, decoder: RedoDecoder, known: Row) -> Pending | None:
-        """The change that waits for pieces of the row that a condition names, None for none; a row without a known key is
-        found by its ROWID only."""
+        """The change that waits for pieces of the row that a condition names, None for none; for a row without a known key,
+        the latest change, unless it has another ROWID."""
         key = row_key(decoder, known)
         pending = self._latest if key is None else self._open.get(key)
         if key is None and pending is not None and PLACEHOLDER_ROW_ID != row.row_id != (pending.change.row_id or row.row_id):

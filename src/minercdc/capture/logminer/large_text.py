@@ -8,7 +8,7 @@
     91  .. Stmt := 'update "S"."T" a set a."V" = :V where ..';      92  buf_c := 'text'; call(..);
 
 Amounts and offsets count characters of CLOBs and bytes of BLOBs, offsets from 1. Each function reads one statement, once;
-a text of another form is a RedoSyntaxError that says where.
+a text of another form is a RedoSyntaxError.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class PassLogs:
     """The logs of one pass.
 
     :param complete_scn: every commit at or below it was in redo when the logs were listed; below 1 when that is not known.
-    :param several_open_threads: more than one redo thread is being written.
+    :param several_open_threads: more than one redo thread is being written; False with `log.mining.archive.log.only.mode`.
     """
 
     selection: LogSelection
@@ -65,9 +65,9 @@ class LogWindow:
         start_scn: int,
         mined: MinedElsewhere | None = None,
     ) -> PassLogs:
-        """The logs of the next pass. With `log.mining.archive.log.only.mode` the selection is empty while no log to read is
-        archived, and in another database than the source also while there is nothing beyond what the last pass has read, or while
-        the dictionary that was written to the redo has not arrived.
+        """The logs of the next pass. The selection is empty with `log.mining.archive.log.only.mode` while no log to read is
+        archived; and in another database than the source while there is nothing beyond what the last pass has read, or while the
+        dictionary that was written to the redo has not arrived.
 
         :param start_scn: where threads without a mark begin.
         :param mined: the other database in which LogMiner runs, whose logs are listed; None: it runs in the source. What the

@@ -106,8 +106,8 @@ class RedoThread:
 class LogSelection:
     """The logs of one pass.
 
-    :param files: by thread and sequence; () when there is nothing to read.
-    :param start_scn: STARTSCN for LogMiner: FIRST_CHANGE# of the earliest log, at or below every row still to come.
+    :param files: thread after thread, by sequence; () when there is nothing to read.
+    :param start_scn: STARTSCN for LogMiner: least FIRST_CHANGE# of the logs that have rows still to come; 0 without files.
     :param complete: per thread, sequence number of the last selected log that is finished; missing when none is.
     :param bound: from this SCN on, the logs of some thread are not among them: what the others committed there has to wait,
         or changes of one row would come in the wrong order. NO_BOUND when nothing has to wait.
@@ -154,7 +154,7 @@ def read_logs(
     order.
 
     :param destinations: LOG_ARCHIVE_DEST_n in order of precedence, for archived logs; empty: any local one.
-    :param mined: where LogMiner runs, if not there: the archived logs of that physical standby whose redo is applied, or those of
+    :param mined: where LogMiner runs, if elsewhere: the archived logs of that physical standby whose redo is applied, or those of
         this database that the downstream database has received, and no online ones, are listed in place of those of `connection`.
     :raises SourceError, PrerequisiteError: the views cannot be read.
     """
@@ -240,8 +240,8 @@ def select_logs(
     ended: Mapping[int, int] | None = None,
     received: bool = False,
 ) -> LogSelection:
-    """The logs of the next pass. Raises LogGapError when there is none, or one is missing: it names thread, sequence and SCN
-    range.
+    """The logs of the next pass. Raises LogGapError when there is none, and, with thread, sequence and SCN range, when one is
+    missing.
 
     :param marks: per thread, the redo address to go on from.
     :param start_scn: where threads without a mark begin.

@@ -70,7 +70,7 @@ class ObjectNames:
         :param container: what `container` said.
         :raises PrerequisiteError: LogMiner does not say the container of a row, a captured table is of a kind that takes a
             dictionary, or a grant in the primary is missing.
-        :raises SourceError, ConfigError: the primary cannot be queried.
+        :raises SourceError, ConfigError: the primary cannot be queried, or a pattern took too long.
         """
         self._look_up({row[_OBJECT] for row in batch if row[_CODE] in _ROWS and row[_OBJECT]} - self._names.keys())
         found = []

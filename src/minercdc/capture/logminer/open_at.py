@@ -86,8 +86,8 @@ def begun_before(ends: Iterable[End], scn: int) -> Begun:
 
 def mine_from(connect: Callable[[], oracledb.Connection], scn: int, container: ContainerNames) -> int:
     """An SCN at or below the start of every transaction that was open at `scn`, and committed later or is open still; `scn`
-    itself when there was none. Reads the redo from `scn` to the present, online logs too; all of it from the returned SCN on
-    is there.
+    itself when there was none. Waits as `await_written`, and reads the redo from `scn` to the present, online logs too; all of
+    it from the returned SCN on is there.
 
     :param connect: opens a connection for mining, which is closed here.
     :param container: SRC_CON_NAME of the transactions that count; None: all do.

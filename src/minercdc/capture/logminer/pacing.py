@@ -16,7 +16,7 @@ _MOST_BYTES = 16 << 30
 
 
 class PassRate:
-    """Says when the next pass may begin: one for each interval on average, five at once after a quiet time.
+    """Says when the next pass may begin: one for each interval on average; after a quiet time, five follow the first at once.
 
     :param interval: seconds, `minercdc.log.mining.pass.interval.ms`.
     :param now: seconds of a clock that never goes back.

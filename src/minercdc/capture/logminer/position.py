@@ -153,7 +153,7 @@ class ThreadMark:
     """How far we are in one redo thread: where mining begins after a restart, and what of it is delivered then already.
 
     :param resume: where mining begins after a restart; see the module.
-    :param resume_scn: SCN of the row at `resume`; for people, and to find its log.
+    :param resume_scn: an SCN by which the log of `resume` is found; also for messages.
     :param last_commit: transactions that ended at or before it are delivered; `last_ddl` likewise for DDL. None, with SCN 0,
         while none of this thread is delivered or followed.
     :param kept_to: record up to which, without it, the rows of kept transactions are in files; None when there are none. Not
@@ -205,7 +205,7 @@ class LogMinerPosition:
     :param snapshot_scn: commits and DDL at or below it are part of the snapshot, or were delivered by another reader; 0: none
         are.
     :param resetlogs: RESETLOGS_CHANGE# of the incarnation the addresses belong to; 0 when not known: it is not checked then.
-    :param given_up: XIDs, as hex, of open transactions that are not wanted any more: what of them comes is dropped.
+    :param given_up: open transactions that are not wanted any more, as hex of `mark_of`: what of them comes is dropped.
     :param kept: open transactions that are not mined again from their start.
     :param pdbs: names of the pluggable databases that it is of, when there are several; () for one database.
     :param kept_version: of `kept`, within a run: files that went out of use up to it are not needed by this position. Not stored.

@@ -1,6 +1,6 @@
 """Builds the queries on V$LOGMNR_CONTENTS.
 
-Uncommitted rows are selected by redo address, never by SCN: `THREAD# = t AND RS_ID >= mark`. There is no upper bound.
+Rows that may not be committed are selected by redo address, not by SCN: `THREAD# = t AND RS_ID >= mark`; without upper bound.
 Conditions must be constant over the pieces of a statement (CSF), and must let START, COMMIT and ROLLBACK pass, which have no
 owner.
 """
@@ -14,7 +14,7 @@ from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.row import COLUMNS, LARGE_CODES, OpCode
 
 ContainerNames: TypeAlias = str | tuple[str, ...] | int | None
-"""SRC_CON_NAME of the rows, or several; SRC_CON_ID where there is no dictionary; None outside a container database."""
+"""SRC_CON_NAME of the rows, or several; SRC_CON_ID where there is no dictionary; None for all rows."""
 
 _PLAIN_CODES: Final = ", ".join(str(int(code)) for code in OpCode if code not in LARGE_CODES)
 _ALL_CODES: Final = ", ".join(str(int(code)) for code in OpCode)

@@ -6,7 +6,7 @@
     condition := [a.]"C" = literal | [a.]"C" IS NULL | ROWID = 'AAA..'          each ends with [;]; literals: values.literal
 
 LogMiner fails to double the apostrophes in strings of columns that are declared longer than 4000 bytes (DBZ-8034). Where such a
-value ends, only the rest of the statement says: each apostrophe before which a value can end is tried, the one of a
+value ends, only the rest of the statement says: each apostrophe that can be the value's last is tried, the one of a
 value with doubled apostrophes first.
 """
 

@@ -40,7 +40,7 @@ ReadTable: TypeAlias = Callable[[TableId], TableSchema | None]
 
 class ShapeTracker:
     """Keeps `tables` as the captured tables are at the point of redo that has been read; one for each container. Errors of
-    `read_table` and `unlogged` pass through.
+    `read_table`, `unlogged` and the filter pass through.
 
     :param tables: shapes known so far, which `discover` and `follow` change.
     :param database: name of the PDB, or of the database: first part of every TableId.
@@ -92,7 +92,7 @@ class ShapeTracker:
 
     def discover(self, table: TableId, row: LogMinerRow, time_us: int) -> SchemaChange | None:
         """Put the present shape of a captured table, whose CREATE TABLE was not seen, into `tables`, and return the change. None
-        when the dictionary does not know the table; it is not looked up again then, until DDL makes it.
+        when the dictionary does not know the table; it is not looked up again then, until DDL makes it. Logs either.
 
         :param row: the row that shows the table; the change has its SCN, transaction and user.
         """

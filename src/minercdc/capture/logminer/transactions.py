@@ -1,8 +1,8 @@
 """Buffers open transactions: rows waiting for their COMMIT.
 
 A transaction exists from its first captured row on, so that START rows which never end, and the countless transactions
-that touch nothing captured, hold nothing back. Rows that a savepoint, a failed statement or a rollback undid are taken
-out as soon as their undo row is read; LogMiner prints undo newest first, so the search goes backwards from the end.
+that touch nothing captured, hold nothing back without `lob.enabled`. Rows that a savepoint, a failed statement or a rollback
+undid are taken out as soon as their undo row is read; LogMiner prints undo newest first, so they are sought from the end.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Transaction:
     out of there calls `close`.
 
     :ivar rows: those in memory.
-    :ivar spill: its older rows, on disk; None while all are in memory.
+    :ivar spill: its older rows, on disk; None as long as none went there.
     :ivar bytes: memory that `rows` take, about.
     :ivar changes: captured rows it has had, undone ones too.
     :ivar is_large: it has had rows of large values, or with a placeholder for the ROWID, which belong together (`large_rows`).

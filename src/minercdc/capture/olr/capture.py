@@ -58,7 +58,7 @@ class OlrCapture:
         :raises LogGapError: the server cannot start at the SCN of `start`.
         :raises TransientSourceError, UnknownSourceError: the server or the database went away or does not answer, messages
             are missing, or what came is no message.
-        :raises SourceError, ConfigError: the server cannot be used as it is, or the database cannot be read.
+        :raises SourceError, ConfigError: the server or database cannot be used as it is, or a pattern took too long.
         :raises DecodeError: a row cannot be decoded, and `event.processing.failure.handling.mode` is `fail`.
         :raises PrerequisiteError: the database, which shows open transactions and shapes, refuses for want of a grant.
         """

@@ -2,7 +2,7 @@
 
     begin    a transaction; if the message has its commit SCN (e_scn), changes are emitted as they come, else at the commit
     c u d    its changes, numbered
-    ddl      SchemaChange, in its place among them
+    ddl      SchemaChange, in its place among them; outside of a transaction, with a Progress of its own
     commit   Progress, if something of the transaction was emitted
     chkpt    no event; it says how far the server has read
 
@@ -63,7 +63,7 @@ class _Transaction:
 
 class Delivery:
     """Makes events of the messages of one connection, given to `take` in the order they come. It keeps the transaction that is
-    under way, and counts `position` on at each end of one.
+    under way; `position` moves on at the end of each of which something was emitted.
 
     :param position: where it begins.
     :param on_failure: `event.processing.failure.handling.mode`.
@@ -112,20 +112,20 @@ class Delivery:
         )
 
     def position(self, begun: int) -> OlrPosition:
-        """The position up to which everything is emitted: as of the last transaction that ended, with `seen` as of now.
+        """The position up to which everything is emitted: as of the last Progress, with `seen` as of now.
 
         :param begun: every transaction that is not delivered began there or later.
         """
         return replace(self._position, begun=max(begun, self._position.begun), seen=self._confirmations.seen)
 
     def take(self, message: Message, begun: int) -> Iterator[Event]:
-        """The events that a message makes ready, none for many. The caller takes them all before the next call.
+        """The events that a message makes ready, often none. The caller takes them all before the next call.
 
-        :param begun: as of `position`, for the positions of the events.
+        :param begun: as the `begun` of `position`, for the Progress.
         :raises UnknownSourceError: messages are missing.
         :raises SourceError: the server's settings leave out what is needed, or transactions come out of order.
         :raises DecodeError: a row cannot be decoded, and `on_failure` is `fail`.
-        :raises MinerCdcError: what `Reselect.complete`, and reading a shape from the dictionary, raise.
+        :raises MinerCdcError: what `Reselect.complete`, the filter, and reading a shape from the dictionary raise.
         """
         self._confirmations.note(message.place, checkpoint=message.is_checkpoint)
         if self._transaction is not None:
@@ -164,7 +164,7 @@ class Delivery:
         return begun
 
     def _know(self, transaction: _Transaction, message: Message, commit_scn: int) -> TransactionInfo:
-        """Set the transaction's `info`, which is returned, and `skip`: the commit SCN says whether it is delivered already.
+        """Set the transaction's `info`, which is returned, and `skip`: whether it is delivered already, by commit SCN and XID.
         Raises SourceError when transactions come out of order."""
         position = self._position
         transaction.skip = position.includes(commit_scn, transaction.xid)

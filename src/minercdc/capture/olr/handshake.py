@@ -47,7 +47,7 @@ class Handshake:
         :returns: True once the server sends changes, False when the stop came first.
         :raises ConfigError: the server has another source.
         :raises LogGapError: the server cannot start at `position.begun`.
-        :raises SourceError: another client has confirmed what this connector has not received; or a frame is too long.
+        :raises SourceError: another client has confirmed what this connector has not received; or a frame or request is too long.
         :raises TransientSourceError: the connection broke, an answer did not come in time, or the server is not ready in time.
         :raises UnknownSourceError: an answer is no RedoResponse.
         """

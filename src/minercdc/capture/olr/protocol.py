@@ -41,7 +41,7 @@ class Request:
 
     :param source: `source.name` of the server.
     :param scn: of START; None for other requests.
-    :param place: of CONFIRM, and of CONTINUE after a place; None for others: the server continues after what is confirmed.
+    :param place: of CONFIRM, and of CONTINUE; None for others, and for a CONTINUE after what is confirmed.
     """
 
     code: RequestCode

@@ -25,7 +25,7 @@ _NO_TIME = datetime(1970, 1, 1)
 
 class Shapes:
     """Keeps `tables`, which the caller owns, in step with the messages of one connection, in their order. Errors of
-    `read_table` and `unlogged` pass through.
+    `read_table`, `unlogged` and the filter pass through.
 
     :param read_table: present shape of a table, None when it does not exist.
     :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.

@@ -110,7 +110,7 @@ class TxlogCapture:
         database and commits, as it has the log of transactions coalesced.
 
         :raises TypeError: `start` is of another adapter.
-        :raises ConfigError: tables of several schemas are captured; or as `oracle.connect.connect`.
+        :raises ConfigError: tables of several schemas are captured, a pattern took too long; or as `oracle.connect.connect`.
         :raises UnknownSourceError: the view of a table that was captured until now cannot be seen.
         :raises SourceError, PrerequisiteError: a view lacks a column of the key; or Oracle's other errors.
         :raises ValueDecodeError: a value does not fit its column's type, whatever the failure mode.

@@ -53,7 +53,7 @@ class Existing:
     """What is there in the user's own schema, as `read_existing` found it.
 
     :param objects: STATUS by type and name.
-    :param sources: texts of programs by type and name; `views` queries by name.
+    :param sources: texts of programs by type and name; `views` queries by name, of SY$.. only.
     :param columns: names by table, hidden columns too.
     :param indexed: tables with an index that begins with TXN.
     :param disabled: names of triggers that are disabled.

@@ -1,7 +1,7 @@
 """Makes, checks and removes the objects that `txlog` needs in the schema of the captured tables.
 
-Every step looks whether its object is there and current, so a run that broke off is repeated. That TXN was added to a table is
-noted in SY$SOURCES before it is added, and taken from there when it is removed.
+Every step looks whether its object is there and current, so a run that broke off can be repeated. That TXN was added to a table
+is noted in SY$SOURCES before it is added, and taken from there when it is removed.
 """
 
 from __future__ import annotations

@@ -42,11 +42,11 @@ def noted_since(connection: oracledb.Connection, tables: Sequence[TableId]) -> d
 
 
 def begin_after(context: CaptureContext, scn: int) -> int:
-    """`scn` itself, if a stream that begins after it misses nothing (`Adapter.mine_from`). Where SY$SOURCES does not say
-    whether that is so, a warning is logged. It opens a connection and closes it.
+    """`scn` itself, if a stream that begins after it misses nothing (`Adapter.mine_from`). Where SY$SOURCES says of no
+    table whether that is so, a warning is logged. It opens a connection and closes it.
 
     :raises LogGapError: transactions that were committed after it may be in no log.
-    :raises SourceError, PrerequisiteError, ConfigError: connecting failed, or the dictionary or SY$SOURCES cannot be read.
+    :raises SourceError, PrerequisiteError, ConfigError: connecting or a query failed, or a pattern took too long.
     """
     with closing(context.connect_pdb()) as connection:
         tables = read_table_ids(connection, context.mined, context.database)

@@ -1,5 +1,4 @@
-"""The two queries of Databus for Oracle: rows whose transaction was committed after an SCN, of all transactions or of a chunk of
-them.
+"""The query of Databus for Oracle: rows whose transaction was committed after an SCN, of all transactions or of a chunk of them.
 
     coalesce -> since < SCN <= until        SCN: of the log's row, which stays once it is written
 
@@ -49,7 +48,7 @@ class LogReader:
     transaction, after `coalesce`.
 
     :param owner: the schema.
-    :param fetch_size: rows of one fetch; 100 at most for a table with large values.
+    :param fetch_size: rows of one fetch; with `lobs` 100 at most for a table with large values.
     :param lobs: read large values; else they are UNAVAILABLE.
     """
 
