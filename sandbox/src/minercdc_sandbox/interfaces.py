@@ -1,13 +1,13 @@
 """The seams inside the sandbox: wire <-> sessions, SQL <-> views and packages, storage <-> redo <-> LogMiner.
 
 A `Cell` is a value in Oracle's own encoding, the one the wire carries and LogMiner's HEXTORAW shows: NUMBER (base 100), DATE (7
-bytes), the TIMESTAMP types (`sql.temporal`: 7 bytes too without a fraction), intervals, binary floats and RAW as bytes, character
+bytes), TIMESTAMP (7 bytes without a fraction, else 11; 13 WITH TIME ZONE), intervals, binary floats and RAW as bytes, character
 types as str, NULL (and the empty string) as None.
 
     CLOB, NCLOB, BLOB   a locator of 40 bytes (`lobs.locator`); an empty LOB has one, NULL is None
     XMLTYPE             the locator of a CLOB with the document's text
     JSON                the locator of a BLOB with the value's OSON image
-    VECTOR              the locator of a BLOB with the vector's image
+    VECTOR, BFILE       the locator of a BLOB with the vector's image; a locator of another form (`lobs.files`)
     LONG, LONG RAW      the text or the bytes themselves
     BOOLEAN             one byte, 0 or 1
     ROWID, UROWID       text
@@ -323,8 +323,8 @@ class Restriction:
     """The part of a view that one query reads; the view may return more.
 
     :param columns: positions of the columns that the query reads; the others may be left None.
-    :param first_record: called with a redo thread and the first and the last RS_ID of a log; returns the least RS_ID of the log
-        that the query wants: '' for all, one above the last when it wants none.
+    :param first_record: called with a redo thread and the first and the last RS_ID of a log; returns one below which the query
+        wants no record of the log: '' for no bound, a text above the last when it wants none.
     """
 
     columns: frozenset[int]

@@ -123,7 +123,7 @@ class Incarnation:
 
 @dataclass(frozen=True, slots=True)
 class RedoState:
-    """All of the redo that is not in the journal, pickled in the data directory.
+    """What a data directory keeps of the redo besides the journal, pickled.
 
     :param former: archived logs of earlier incarnations.
     :param destinations: directory of each LOG_ARCHIVE_DEST_n by number.

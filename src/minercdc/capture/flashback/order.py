@@ -36,7 +36,8 @@ class ForeignKeys:
     """The foreign keys between captured tables, and the order of tables that they make.
 
     :ivar of_child: the keys of each table as child; `of_parent` as parent.
-    :ivar cyclic: tables that refer to each other in a circle, in order of name; one that refers to itself only is not among them.
+    :ivar cyclic: tables that refer to each other in a circle, in order of name; of circles with a common table perhaps one only.
+        One that refers to itself only is not among them.
     """
 
     def __init__(self, keys: Iterable[ForeignKey] = ()) -> None:

@@ -44,8 +44,8 @@ def row_scn(table: Table, alias: str, snapshot: str) -> Typed:
 
 
 def version_rows(table: Table, low: str, high: str, part: str = "") -> str:
-    """SQL of the committed versions between two SCNs (SQL of them), ends included, and of the DELETEs between them, as a relation
-    without a name.
+    """SQL of the committed versions between two SCNs (SQL of them), ends included, and of the DELETEs after the first, up to the
+    second, as a relation without a name.
 
     Its columns are the version id, the table's, `vs` and `ve`, the SCNs of begin and end or NULL outside the range, and `vo`, the
     operation I, U or D. `part`: a further condition, which begins with AND, on the versions `v`.
