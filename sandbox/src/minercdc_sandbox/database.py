@@ -174,8 +174,8 @@ class SandboxDatabase:
         """Container id and instance number of each service, by name in upper case.
 
         A service runs on the first instance, one with `_n` after its name on instance n, if redo thread n is open (a singleton
-        service, as clusters have them). The root, PDBs that are not MOUNTED and the standby while it is open have one each; the
-        downstream database's is not here.
+        service, as clusters have them). The root, PDBs but the seed that are not MOUNTED, and the standby while it is open have
+        one each; the downstream database's is not here.
         """
         instances = [number for number, thread in self.redo.threads.items() if thread.is_open]
         containers = {self.catalog.database_name: ROOT}

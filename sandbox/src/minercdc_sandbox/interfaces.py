@@ -184,7 +184,7 @@ class LobCalls(Protocol):
         """Overwrite or extend from the 1-based `offset` on; blanks or zero bytes fill a hole. Returns the locator of the new
         value, for the client; of a temporary LOB the same one. Raises ORA-22920 when the row is not locked by this session,
         ORA-21560 for an offset out of range, ORA-22294 for a row's LOB opened for reading only, ORA-00932 for text in a BLOB,
-        ORA-22275 when the row's column is gone or NULL, ORA-01013 when the client breaks it off."""
+        ORA-22275 when the row's column is gone or NULL, ORA-01013 on cancel, ORA-00028 for a killed session."""
 
     def trim(self, locator: bytes, length: int) -> bytes:
         """Cut to `length` units; returns the locator of the new value, of a temporary LOB the same one. Raises ORA-22926 when the

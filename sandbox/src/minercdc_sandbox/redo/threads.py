@@ -79,8 +79,8 @@ class RedoThread:
 
     :param instance: the instance that opens it; `enabled`: PUBLIC, PRIVATE or DISABLED.
     :param current: the group that is written.
-    :param last_change, last_time, last_block: highest SCN of its redo, when it was written, and the block where its next record
-        begins.
+    :param last_change, last_time, last_block: highest SCN of its redo, when redo was written last, and the block where its next
+        record begins.
     :param checkpoint_change: SCN at which its redo ended when it was closed last; 0 before.
     :param enabled_change: SCN at which it was enabled last.
     :param disabled_change: SCN at which it was disabled; 0 while it is enabled.

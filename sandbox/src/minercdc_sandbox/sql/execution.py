@@ -280,7 +280,7 @@ class SqlSession(Session, Protocol):
     :ivar state: state of packages, by package name.
     :ivar pga: bytes of memory that views show for the session.
     :ivar sequences: numbers that it drew.
-    :ivar lobs: its temporary LOBs.
+    :ivar lobs: its temporary and opened LOBs.
     :ivar details: program, machine, osuser, .. as the client sent them at connect.
     :ivar logon_time: host seconds.
     :ivar container: id of the current container; `on_standby`: it sees the physical standby.

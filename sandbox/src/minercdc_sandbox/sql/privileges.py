@@ -94,8 +94,8 @@ def check_object(catalog: Catalog, container: int, user: str, privilege: str, ow
     """Check that a user may do what `privilege` allows on an object. Raises ORA-00942 for one that does not exist for the user,
     ORA-01031 for one that exists, but without `privilege`, with `at` as position. Whether the object is there is not looked at.
 
-    An owner and SYS have all privileges; others need one of `ENOUGH`, else the object privilege of that name, or ALL on the
-    object, a system privilege of `ANY`, DBA or ALL PRIVILEGES.
+    An owner and SYS have all privileges; others need the object privilege of that name (where `ENOUGH` has it, one of those), ALL
+    on the object, a system privilege of `ANY`, DBA or ALL PRIVILEGES.
     """
     if user in (owner, "SYS"):
         return

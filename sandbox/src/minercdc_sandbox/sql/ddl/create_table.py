@@ -120,8 +120,7 @@ def _row_options(parser: Parser, definition: Definition) -> tuple[bool, bool]:
 def _checked_rows(session: SqlSession, table: Table, found: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
     """The rows of CREATE TABLE .. AS, with LOBs of the table's own. "If any rows violate the constraint, then the database does
     not create the table and returns an error" (SQL Language Reference, CREATE TABLE, AS subquery): that of an INSERT of these
-    rows. Makes the partitions that INTERVAL needs. Raises ORA-00001, ORA-01400, ORA-02290, ORA-14400, and as `plan_checks` and
-    `storer`."""
+    rows. Makes the partitions of INTERVAL. Raises ORA-00001, ORA-01400, ORA-02290, ORA-14400, as `plan_checks` and `storer`."""
     rows = _own_contents(session, table, found)
     checks = plan_checks(session.environment, table)
     required = [(at, column_path(table, column)) for at, column in enumerate(table.columns) if not column.nullable]

@@ -3,8 +3,7 @@
     update (select e.sal, d.loc from emp e join dept d on e.deptno = d.deptno) set sal = 0 where loc = 'OSLO'
 
 Only rows of a key-preserved table can be changed: one whose rows come at most once, because each other table is found by the
-whole of one of its keys (Database Administrator's Guide, "Updating a Join View"). Else it raises ORA-01779, ORA-01776 or
-ORA-01752.
+whole of one of its keys (Database Administrator's Guide, "Updating a Join View"). Else ORA-01779, ORA-01776 or ORA-01752.
 """
 
 from __future__ import annotations

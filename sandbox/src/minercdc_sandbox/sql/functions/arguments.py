@@ -56,8 +56,7 @@ def common_type(args: Sequence[Typed], at: int) -> SqlType:
 
 
 def first_type(args: Sequence[Typed], at: int) -> SqlType:
-    """The type of NVL, COALESCE, DECODE, GREATEST: that of the first argument that is not a literal NULL; the NULL type if all
-    are.
+    """The type of NVL, COALESCE, DECODE, GREATEST: of the first argument that is not a literal NULL; the NULL type if all are.
 
     A text becomes a VARCHAR2 (or NVARCHAR2, by the first) with the greatest size of all texts; a number gets the type in which
     all arguments are calculated. Never raises, `at` has no effect: the conversion of the other arguments fails later if they do

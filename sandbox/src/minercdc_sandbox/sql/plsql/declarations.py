@@ -19,8 +19,7 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class Declarations:
-    """Compiles the declarations of blocks, subprograms and packages into the present scope. Its methods raise PLS- errors within
-    ORA-06550.
+    """Compiles declarations of blocks, subprograms and packages into the present scope; raises PLS- errors within ORA-06550.
 
     :param block_of: compiles the declarations and `BEGIN .. END` of a local subprogram.
     """

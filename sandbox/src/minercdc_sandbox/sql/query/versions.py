@@ -1,8 +1,8 @@
 """ORA_ROWSCN, and VERSIONS BETWEEN with its pseudo-columns.
 
 A version has its SCNs itself (`s` and `e`, storage/store.py); its transaction is found by the commit SCN, and by the version where
-several share that SCN. A DELETE makes no version: its row in the result has the values that were deleted (Database Development Guide, "Using Oracle
-Flashback Version Query").
+several share that SCN. A DELETE makes no version: its row in the result has the values that were deleted (Database Development
+Guide, "Using Oracle Flashback Version Query").
 """
 
 from __future__ import annotations
