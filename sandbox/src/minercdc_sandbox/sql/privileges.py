@@ -120,7 +120,7 @@ def may_execute(catalog: Catalog, container: int, user: str, package: str, *, di
     """Whether the user may execute a supplied package: SYS and SYSTEM any; others need EXECUTE, EXECUTE_CATALOG_ROLE, EXECUTE ANY
     PROCEDURE, DBA or ALL PRIVILEGES for a `GUARDED` one.
 
-    Raises ORA-01031 for DBMS_LOGMNR without LOGMINING, which 12c and later require besides EXECUTE (Utilities, LogMiner).
+    Raises ORA-01031 for DBMS_LOGMNR without LOGMINING, DBA and ALL PRIVILEGES: EXECUTE alone is not enough since 12c (Utilities).
 
     :param direct: not through roles, which stored programs with their owner's rights do not see (PL/SQL Language Reference,
         "Invoker's Rights and Definer's Rights").

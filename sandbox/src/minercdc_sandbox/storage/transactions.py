@@ -35,9 +35,9 @@ class Undo:
 
     :param first: version id of the row; of the first row of an array insert; of a row lock the row number, of a table lock the
         mode held before.
-    :param count: rows of an array insert; `before` and `after`: the row, None where the kind of change has none; `changed`:
-        positions of assigned columns.
-    :param in_place: the row version was the transaction's own already, so it was overwritten.
+    :param count: rows of an array insert.
+    :param before, after: the row of an UPDATE, `before` also of a DELETE; else None. `changed`: positions of assigned columns.
+    :param in_place: the row version was the transaction's own already, so it was overwritten, or removed by a DELETE.
     """
 
     op: UndoKind

@@ -1,7 +1,7 @@
 """The stream of `flashback`: window after window over all tables.
 
     open       end = the present SCN, or sooner; the tables are read in [next, end), again if the dictionary shows DDL meanwhile
-    Progress   the window's end, and which tables are not in it, are fixed: a replay has the same transactions with the same rows
+    Progress   the window's end, and which tables are not in it, are fixed: a replay reads the others up to the same SCN
     emit       transactions in order of (commit SCN, XID), each followed by its Progress; then rows that were read incrementally
     close      Progress at the window's end: every commit below it is emitted
 

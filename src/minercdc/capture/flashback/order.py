@@ -4,8 +4,8 @@
     a parent is there before its child refers to it  strict
     a child is gone before its parent is             strict
 
-Rows that swap their keys have no such order: one of them is deleted and inserted. Rows that refer to each other have none either,
-and come in order of table and ROWID. The order is the same at every replay.
+Rows that swap their keys have no such order: one of them is deleted and inserted. Rows that refer to each other have none either:
+some of them come too early. The order is the same at every replay.
 """
 
 from __future__ import annotations
