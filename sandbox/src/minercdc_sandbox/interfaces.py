@@ -302,7 +302,7 @@ class Database(Protocol):
         service the root, does not know. A user's name is given as the dictionary has it."""
 
     def services(self) -> Sequence[str]:
-        """Service names, upper case; a connect to another is refused with ORA-12514."""
+        """Service names, upper case; a connect to another is refused with ORA-12514, by SID with ORA-12505."""
 
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> Session:
         """Open a session of a user whose password was proved, or whose proxy's was. Raises ORA-12514, ORA-01017, ORA-28000,
