@@ -1,4 +1,5 @@
-"""`minercdc bundle`: an archive for a bug report. What might hold rows or keys is left out; secrets are masked in every file.
+"""`minercdc bundle`: an archive for a bug report. What might hold rows or keys is left out; secrets of four characters and more
+are masked in every file.
 
 versions.txt        minercdc, Python, libraries, system
 configuration.txt   what `minercdc config FILE` prints, secrets hidden

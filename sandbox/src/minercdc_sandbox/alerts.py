@@ -2,8 +2,7 @@
 
     SIGNAL: the transaction takes the alert's lock, others that signal it wait -> COMMIT: each registered session has the message
 
-A session sees the last message of each alert that it is registered for. A signal that is rolled back, also to a savepoint, is
-lost.
+A session sees the last message of each alert that it is registered for. A rollback, also to a savepoint, takes signals back.
 """
 
 from __future__ import annotations

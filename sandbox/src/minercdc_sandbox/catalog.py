@@ -107,8 +107,7 @@ CONNECTOR_GRANTS = (
 class Catalog:
     """The dictionary of one database, named ORCLCDB unless renamed: at first CDB$ROOT, PDB$SEED and ORCLPDB1 with users SYS,
     SYSTEM and C##MINERCDC, made at host seconds `now`. A data directory keeps it as a pickle. `version` rises with each change of
-    a definition (code that changes a member directly must increase it), `cache_fills` with each range of numbers that a sequence
-    reserves."""
+    a definition (who changes a member directly must increase it), `cache_fills` with each range that a sequence reserves."""
 
     database_name = "ORCLCDB"
     instance_name = "ORCLCDB"

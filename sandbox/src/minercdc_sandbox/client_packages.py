@@ -28,8 +28,7 @@ _TICK = 0.05
 
 @dataclass(slots=True)
 class _Output:
-    """A session's DBMS_OUTPUT, from ENABLE to DISABLE: the finished lines that GET_LINE takes from the left, None for an empty
-    one.
+    """A session's DBMS_OUTPUT, from ENABLE to DISABLE: finished lines, which GET_LINE takes from the left, None for an empty one.
 
     :param limit: bytes that all lines together may have; None is unlimited.
     :param begun: the line that PUT began and no NEW_LINE has ended; None for none.

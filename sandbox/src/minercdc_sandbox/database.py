@@ -47,7 +47,7 @@ class SandboxDatabase:
     :param now: host time, seconds since the epoch.
     :param start_scn, first_sequence: first SCN and log sequence of a new database.
     :param log_groups, log_bytes: number of log groups of a redo thread, and the size of each in bytes.
-    :param undo_retention: how many SCNs back flashback surely reaches (then ORA-01555); None: as far as the tables go.
+    :param undo_retention: how many SCNs back flashback surely reaches (then ORA-01555); None: no limit by SCNs.
     :param max_string_size: of a new database: STANDARD, or EXTENDED for VARCHAR2 and RAW up to 32767 bytes.
     :ivar banner, version: of the release that it imitates; the caller may set them before the first session.
     :ivar received, shipped: see `execution.Instance`.
@@ -174,8 +174,8 @@ class SandboxDatabase:
         """Container id and instance number of each service, by name in upper case.
 
         A service runs on the first instance, one with `_n` after its name on instance n, if redo thread n is open (a singleton
-        service, as clusters have them). The root and PDBs that are not MOUNTED have services, the standby one while it is open;
-        the downstream database's is not here.
+        service, as clusters have them). The root, PDBs but the seed that are not MOUNTED, and the standby while it is open have
+        one each; the downstream database's is not here.
         """
         instances = [number for number, thread in self.redo.threads.items() if thread.is_open]
         containers = {self.catalog.database_name: ROOT}

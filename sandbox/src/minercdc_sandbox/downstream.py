@@ -36,8 +36,8 @@ class _Received:
 
 
 class ForeignLogs:
-    """The archived logs that a downstream database has received of its source, and that can be mined there. Their redo is read
-    from the source itself; nothing is kept on disk. Logs that were archived before it was made are not received.
+    """The archived logs that a downstream database has received: of its source, to be mined there, and of a third database, which
+    cannot be mined. Redo is read from the source itself. `receive` takes no logs that were archived before this was made.
 
     :param source, catalog, lobs: redo, dictionary and LOBs of the source.
     :ivar stalled: nothing is shipped.

@@ -1,10 +1,10 @@
 """Faults for tests: calls that fail, wait or lose their connection.
 
-    faults.add(Fault("fetch", matching="V$LOGMNR_CONTENTS", nth=3, code=1555))     the third fetch of such a query
+    faults.add(Fault("fetch", matching="V$LOGMNR_CONTENTS", nth=3, code=1555))     the third fetch of such queries
     faults.add(Fault("commit", username="APP", drop=True))                        the next commit of APP, not done
 
-A call meets the faults before it does anything: one that fails has had no effect. The same by SQL: package DBMS_SANDBOX
-(faults_package.py).
+A call meets the faults before it does anything; the commit that an execute or a DDL ends with is a call of its own. The same by
+SQL: package DBMS_SANDBOX (faults_package.py).
 """
 
 from __future__ import annotations

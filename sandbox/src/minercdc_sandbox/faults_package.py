@@ -16,14 +16,14 @@
     call dbms_sandbox.show_addresses('APP')
     call dbms_sandbox.close_thread(2)            that instance goes down: its sessions are killed, its redo thread closed
     call dbms_sandbox.open_thread(2)
-    call dbms_sandbox.reset_logs()               as after an incomplete recovery: sessions are killed, log sequences begin again at 1
+    call dbms_sandbox.reset_logs()               as after an incomplete recovery: other sessions killed, log sequences from 1 on
     call dbms_sandbox.jump_clock(3600)           host time moves by as many seconds
     call dbms_sandbox.grow_pga('APP', 1000000)   the views show as many bytes more for each session APP has now
     call dbms_sandbox.open_standby()             a physical standby, opened read only: service ORCLSTBY of the root
     call dbms_sandbox.open_standby(1)            .. with real-time apply: what is in no archived log yet is applied, too
     call dbms_sandbox.stall_apply()              redo of now on reaches it, and is not applied until ..
     call dbms_sandbox.resume_apply()
-    call dbms_sandbox.switch_over()              the roles are exchanged; all sessions are killed
+    call dbms_sandbox.switch_over()              the roles are exchanged; all other sessions are killed
     call dbms_sandbox.open_downstream()          a downstream database, open read write: service ORCLMINE of its root; logs are shipped to it
     call dbms_sandbox.stall_shipping()           logs that are archived from now on do not reach it until ..
     call dbms_sandbox.resume_shipping()
@@ -32,7 +32,7 @@
     call dbms_sandbox.purge_foreign_log(1, 17)   deleted there by RMAN
     call dbms_sandbox.crash()                    the server process ends at once, as by kill -9
 
-Only SYS and users with DBA may call it (ORA-01031).
+Only SYS and users with DBA or ALL PRIVILEGES may call it (ORA-01031).
 """
 
 from __future__ import annotations

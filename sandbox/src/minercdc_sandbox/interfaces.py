@@ -1,13 +1,13 @@
 """The seams inside the sandbox: wire <-> sessions, SQL <-> views and packages, storage <-> redo <-> LogMiner.
 
 A `Cell` is a value in Oracle's own encoding, the one the wire carries and LogMiner's HEXTORAW shows: NUMBER (base 100), DATE (7
-bytes), the TIMESTAMP types (`sql.temporal`: 7 bytes too without a fraction), intervals, binary floats and RAW as bytes, character
+bytes), TIMESTAMP (7 bytes without a fraction, else 11; 13 WITH TIME ZONE), intervals, binary floats and RAW as bytes, character
 types as str, NULL (and the empty string) as None.
 
     CLOB, NCLOB, BLOB   a locator of 40 bytes (`lobs.locator`); an empty LOB has one, NULL is None
     XMLTYPE             the locator of a CLOB with the document's text
     JSON                the locator of a BLOB with the value's OSON image
-    VECTOR              the locator of a BLOB with the vector's image
+    VECTOR, BFILE       the locator of a BLOB with the vector's image; a locator of another form (`lobs.files`)
     LONG, LONG RAW      the text or the bytes themselves
     BOOLEAN             one byte, 0 or 1
     ROWID, UROWID       text
@@ -184,7 +184,7 @@ class LobCalls(Protocol):
         """Overwrite or extend from the 1-based `offset` on; blanks or zero bytes fill a hole. Returns the locator of the new
         value, for the client; of a temporary LOB the same one. Raises ORA-22920 when the row is not locked by this session,
         ORA-21560 for an offset out of range, ORA-22294 for a row's LOB opened for reading only, ORA-00932 for text in a BLOB,
-        ORA-22275 when the row's column is gone or NULL, ORA-01013 when the client breaks it off."""
+        ORA-22275 when the row's column is gone or NULL, ORA-01013 on cancel, ORA-00028 for a killed session."""
 
     def trim(self, locator: bytes, length: int) -> bytes:
         """Cut to `length` units; returns the locator of the new value, of a temporary LOB the same one. Raises ORA-22926 when the
@@ -302,7 +302,7 @@ class Database(Protocol):
         service the root, does not know. A user's name is given as the dictionary has it."""
 
     def services(self) -> Sequence[str]:
-        """Service names, upper case; a connect to another is refused with ORA-12514."""
+        """Service names, upper case; a connect to another is refused with ORA-12514, by SID with ORA-12505."""
 
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> Session:
         """Open a session of a user whose password was proved, or whose proxy's was. Raises ORA-12514, ORA-01017, ORA-28000,
@@ -323,8 +323,8 @@ class Restriction:
     """The part of a view that one query reads; the view may return more.
 
     :param columns: positions of the columns that the query reads; the others may be left None.
-    :param first_record: called with a redo thread and the first and the last RS_ID of a log; returns the least RS_ID of the log
-        that the query wants: '' for all, one above the last when it wants none.
+    :param first_record: called with a redo thread and the first and the last RS_ID of a log; returns one below which the query
+        wants no record of the log: '' for no bound, a text above the last when it wants none.
     """
 
     columns: frozenset[int]

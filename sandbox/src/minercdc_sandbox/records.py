@@ -48,7 +48,7 @@ class RedoChange:
     :param data_obj: OBJECT_ID of the table or of the partition that the row lies in, `data_obj_d` DATA_OBJECT_ID, `data_obj_v`
         the table's version at the time; 0 of records of no table.
     :param changed: positions assigned by an UPDATE's SET, or of the large value.
-    :param logged: positions whose before values supplemental logging put into this record (UPDATE); None means all.
+    :param logged: positions whose before values the record shows (UPDATE and large values); None means all.
     :param undo: a record that undoes an earlier one of its transaction (ROLLBACK=1).
     :param user, session: of the client; None of records that recovery after a crash wrote, and of a phantom START.
     :param statement: DDL text as the user typed it; of START the transaction's name, of a dictionary record the dictionary; None
@@ -87,9 +87,9 @@ class RedoChange:
 class RedoRecord(RedoChange):
     """One change as it lies in the redo of a thread.
 
-    :param before: old values of ALL stored columns by position (UPDATE, DELETE, records of large values), also of those that are
-        not logged supplementally; `logged` decides which of them LogMiner may show. None of other records.
-    :param after: new values of all stored columns (INSERT, UPDATE, records of large values); None of other records.
+    :param before: old values of ALL stored columns by position (UPDATE, DELETE, records of large values and the INTERNAL that
+        closes them); `logged` decides which of them LogMiner may show. None of other records.
+    :param after: new values of all stored columns (INSERT, UPDATE, and those of large values); None of other records.
     :param row_id: of the row; None of a record of no row.
     :param sequence: log sequence number; block and byte: the RBA; RS_ID is made of them.
     :param ssn: 0, 1, .. of rows that share one record (array inserts).

@@ -8,7 +8,7 @@
     end;
     /                                                a block ends at a line with / alone
 
-A script begins connected as SYSTEM to the first PDB service and commits at its end.
+A script begins connected as SYSTEM to the first PDB service, and commits before each CONNECT and at its end.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class SandboxSession:
 
     @contextmanager
     def _in_call(self) -> Iterator[None]:
-        """Around each call that runs a statement: it can be cancelled, and a kill during it ends the transaction (ORA-00028).
+        """Around `execute`, `describe` and writes of LOBs: a cancel ends them, a kill meanwhile the transaction (ORA-00028).
         Raises ORA-01012 after `close`, ORA-00028 for a session killed before, ORA-03001 for a statement that is nested deeper
         than Python's stack, which is undone; errors of SQLite become Oracle's."""
         if self._closed:

@@ -42,8 +42,7 @@ class Standby:
         above `stalled_at`. 0 while a thread has no archived log, without real-time apply.
 
         :param logs: archived ones of the present incarnation.
-        :param threads: the open ones. Redo is applied in the order of SCNs, so the slowest thread decides; that of a closed one is waited
-            for, too.
+        :param threads: the open ones. Redo is applied in the order of SCNs: the slowest thread of these and of `logs` decides.
         :param now: the primary's SCN.
         """
         ends = dict.fromkeys(threads, 1)

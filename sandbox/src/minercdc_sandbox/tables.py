@@ -34,7 +34,7 @@ class Column:
     :param semantics: of character types.
     :param nullable: False with a NOT NULL constraint or a primary key.
     :param default: text of the default expression; None without one.
-    :param float_: declared as FLOAT or REAL: `type` is NUMBER.
+    :param float_: declared as FLOAT, REAL or DOUBLE PRECISION: `type` is NUMBER.
     :param slot: physical column of the segment; survives renames and dropped neighbours.
     :param national: NCHAR, NVARCHAR2 or NCLOB: lengths count UTF-16 units.
     :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`, of VECTOR columns the

@@ -1,8 +1,8 @@
 """DBMS_LOB's procedures (PL/SQL Packages and Types Reference, DBMS_LOB); its functions are SQL functions (`sql.functions.lobs`).
 
-Each returns its OUT parameters by name: the locator of a changed LOB shows its new value. Amounts and offsets count units as in
-`lobs.access`, offsets from 1. They raise ORA-06502 for a NULL locator, ORA-22275 for bytes that are no locator, ORA-21560 for a
-number or buffer that is NULL or out of range, and as the methods of `Arguments`.
+Their OUT parameters are returned by name: the locator of a changed LOB shows its new value. Amounts and offsets count units as in
+`lobs.access`, offsets from 1. Where they read one, they raise ORA-06502 for a NULL locator, ORA-22275 for bytes that are no
+locator, ORA-21560 for an amount, offset, length or buffer that is NULL or out of range, and as the methods of `Arguments`.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ _RECENT = 4096
 class TableText:
     """How rows of one table version are shown.
 
-    :param owner, table: names in the row's columns, the last known ones or UNKNOWN and `OBJ# n`.
+    :param owner, table: names in the row's columns, as the dictionary has them, or UNKNOWN and `OBJ# n`.
     :param shape: None for a table LogMiner has no SQL for: its rows show `comment`, or Unsupported when that is None.
     :param mismatch: the dictionary has another version of the table or does not know it.
     :param partition: name of the partition that the record's object is; None for a table.
@@ -116,10 +116,10 @@ class MinedTransaction:
     :param first: its first record in the range, or the START if that comes later.
     :param started: its START lies in the range; without it, its user and (of undo rows and ROLLBACK) the XID's last part are
         unknown.
-    :ivar rows: how many of its records were read so far: SEQUENCE#. The reader counts.
-    :ivar xid: cells of the XID; `named_xid` of a START, with the transaction's name, `partial_xid` of rows without the last part.
-    :ivar session: cells of user and session, as START has them.
-    :ivar scns, times: cells of start and commit of a committed transaction; None before they are set.
+    :ivar rows: how many of its records were read so far: SEQUENCE#. `RowWriter.rows` counts, and who passes a record over.
+    :ivar xid: cells of XIDUSN to TX_NAME; `named_xid` of a START, with a TX_NAME, `partial_xid` of rows without the last part.
+    :ivar session: cells of USERNAME to SESSION_INFO, as START has them.
+    :ivar scns, times: cells of start and commit; both None until `ended`.
     """
 
     def __init__(self, first: RedoRecord, started: bool) -> None:

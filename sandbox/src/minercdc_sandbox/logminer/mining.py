@@ -61,8 +61,8 @@ class Option(IntFlag):
 
 
 class Mining:
-    """The mining that one START_LOGMNR began, with its files, range and options; every SELECT reads the files again. It ends with
-    the next START_LOGMNR or END_LOGMNR, and holds nothing to close.
+    """The mining that one START_LOGMNR began, with its files, range and options; every SELECT reads the files again. It holds
+    nothing to close.
 
     :param files: in any order; must cover `wanted`.
     :param catalog: of the database that wrote the redo.

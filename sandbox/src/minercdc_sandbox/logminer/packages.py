@@ -46,10 +46,10 @@ CONSTANTS: dict[str, int] = {
 class LogMinerSession:
     """LogMiner's state in one database session, from its first use to the session's end.
 
-    :ivar files: in the order added; all of `origin`, which is None while none was added.
+    :ivar files: in the order added; all of `origin`, where the last one added is from; None before the first.
     :ivar missing: (thread, first sequence, last sequence) of each gap that made the last START_LOGMNR fail with ORA-01291;
         [] after a later change of the list and after END_LOGMNR.
-    :ivar changes: rises with each change of the list of files, also one that is refused, and with END_LOGMNR.
+    :ivar changes: rises with each change of the list of files, also when the file to add is refused, and with END_LOGMNR.
     :ivar memory, shapes: kept by earlier readings for later ones.
     :ivar mining: the mining that the last START_LOGMNR without an error began; None before, after END_LOGMNR and after
         ADD_LOGFILE with NEW.

@@ -4,7 +4,7 @@
                            ^ what was open here is remembered: the next reading begins here
 
 A client that polls reads the same logs again and again, each time from a little further on. A row also shows what its
-transaction's earlier rows have (user, first part of the XID), so those rows must have been read, once.
+transaction's earlier rows have (user, last part of the XID), so those rows must have been read, once.
 """
 
 from __future__ import annotations
@@ -158,8 +158,8 @@ class ReadBatch(NamedTuple):
 
 
 class ThreadReading:
-    """One reading of one thread's logs, by `batches` or `records`, once. It begins at the furthest place that an earlier reading
-    remembered, and remembers the places it passes.
+    """One reading of one thread's logs, by `batches` or `records`, once. It begins at the furthest place that `memory` has with
+    nothing wanted before it, and remembers the places it passes.
 
     :param files: logs of the thread, ascending.
     :param limits: the range; remembered places are good for readings of the same range and files only.

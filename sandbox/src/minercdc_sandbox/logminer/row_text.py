@@ -5,8 +5,8 @@
                                               ..
                                               return f"{k0}{t0}{k1}{t1}{k2}"
 
-The functions are compiled because they run once per mined row: there is no loop over columns left in them. Only names go
-into the source; texts and literals are in its namespace, so nothing of a table's names is ever read as code.
+The functions are compiled because they run once per mined row: there is no loop over columns left in them. Texts, with the
+table's names, and literals are in the namespace of the source, not in it, so nothing of a table is ever read as code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SQL_REDO and SQL_UNDO of row changes, rendered by closures compiled once per table version and text options.
+"""SQL_REDO and SQL_UNDO of row changes, rendered by closures that a `Shape` compiles for a table version and text options.
 
     insert into "S"."T"("A","B") values ('1',NULL);
     update "S"."T" set "B" = 'x', "C" = NULL where "A" = '1' and "B" IS NULL and ROWID = 'AAA..';

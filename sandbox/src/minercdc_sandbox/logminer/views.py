@@ -92,7 +92,7 @@ def _logs(session: Session) -> Iterator[tuple[Cell, ...]]:
 
 def _parameters(session: Session) -> Iterator[tuple[Cell, ...]]:
     """V$LOGMNR_PARAMETERS: one row for the last START_LOGMNR; one that failed shows its range and options, with STATUS not 0 and
-    the begin of the error in INFO. No row before the first, after END_LOGMNR, and after NEW of a list whose last START did not fail.
+    the begin of the error in INFO. No row before the first, after END_LOGMNR, and after NEW if the last one succeeded.
 
     The manual gives no meanings of STATUS; clients print it.
     """

@@ -23,8 +23,8 @@ ChangedRow: TypeAlias = "tuple[str | None, tuple[Cell, ...] | None, tuple[Cell, 
 
 @dataclass(slots=True)
 class RedoBatch(RedoChange):
-    """Changes of one statement that differ in row and values only; an array insert's rows share one record (`shared`). A strand
-    holds it and may `extend` it until it is packed into a log. A batch of no row has one entry of Nones.
+    """Changes of a statement that differ in row and values only; an array insert's rows share one record (`shared`). A strand may
+    `extend` it by those of alike statements until it is packed into a log. A batch of no row has one entry of Nones.
 
     Rows that do not share a record have SCNs `scn`, `scn + 1`, ..
     """
@@ -76,7 +76,7 @@ class BatchHead(NamedTuple):
     :param op: the value of its `RedoOp`.
     :param scn, time: SCN and host seconds of its first row.
     :param position: see `PackedBatch.position`.
-    :param rows: in order, changed by one statement; `shared`: they share one record.
+    :param rows: in order; `shared`: they share one record.
     :param placeholder: LogMiner does not show the ROWIDs.
     :param alike: equal for batches of one log and transaction whose rows differ in SCN, place, ROWID and values only.
     """

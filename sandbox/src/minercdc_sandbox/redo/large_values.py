@@ -4,8 +4,9 @@
     update  UPDATE[ph] of the plain columns; per large LOB: LOCATOR[ph] WRITE[ph].. TRIM[ph]; UPDATE[R]
     XML     XML_BEGIN XML_WRITE.. XML_END       extended strings over 4000 bytes  LONG_BEGIN LONG_WRITE.. LONG_END
 
-[ph] is shown with the placeholder ROWID, [R] with its own (docs/reference/logminer-facts.md#b-7). A NULL LOB is EMPTY at first and
-set to NULL by the UPDATE, unless a large LOB of the row is all that follows: then it is NULL at once (docs/reference/logminer-facts.md#e-55).
+[ph] is shown with the placeholder ROWID, [R] with its own (docs/reference/logminer-facts.md#b-7); an INTERNAL[R] stands for an
+UPDATE[R] with nothing to set. A NULL LOB is EMPTY at first and set to NULL by the UPDATE, unless only large LOBs follow: then it
+is NULL at once (docs/reference/logminer-facts.md#e-55).
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ class Step:
     """One record of a row's change.
 
     :param before, after: the row before and after the record, None where its `op` has none.
-    :param changed: positions of the columns that it sets; () for an INSERT.
+    :param changed: positions of the columns that it sets, or of the large value; () for INSERT, DELETE and INTERNAL.
     :param lob: of a piece of the large value in column `changed[0]` of `after`, and of an erase: 0-based offset and amount, in
         the value's units; of a trim 0 and the new length; None for other records.
     :param placeholder: LogMiner does not show the ROWID.

@@ -33,13 +33,13 @@ _LGWR_SECONDS = 3.0
 class RedoLog:
     """All threads' redo. Safe for readers in other threads; writers come one at a time, under the storage lock.
 
-    :param next_scn: takes an SCN from the clock, for a log switch.
+    :param next_scn: takes an SCN from the clock.
     :param now: host time, seconds since the epoch.
     :param groups, group_bytes, first_sequence: log groups of a thread, bytes at which a log is full, first sequence of thread 1.
     :param journal: the file of the records; None: one without a name. That of an earlier server is read by `recover`.
     :ivar flush_strands: called before a switch; writes the strands of open transactions.
-    :ivar overwritten: called after a switch, which has reused an online log.
-    :ivar harden: called after each write and each change of threads or members; it must end in `publish`.
+    :ivar overwritten: called after a switch, which may have reused an online log.
+    :ivar harden: called after each write, switch and change of threads or members; it must end in `publish`.
     :ivar changes: increased when threads, groups, destinations or the list of archived logs change.
     :ivar unpublished: (thread, sequence) of logs with records that no reader sees yet.
     :ivar former: archived logs of earlier incarnations.

@@ -79,8 +79,8 @@ class RedoThread:
 
     :param instance: the instance that opens it; `enabled`: PUBLIC, PRIVATE or DISABLED.
     :param current: the group that is written.
-    :param last_change, last_time, last_block: highest SCN of its redo, when it was written, and the block where its next record
-        begins.
+    :param last_change, last_time, last_block: highest SCN of its redo, when redo was written last, and the block where its next
+        record begins.
     :param checkpoint_change: SCN at which its redo ended when it was closed last; 0 before.
     :param enabled_change: SCN at which it was enabled last.
     :param disabled_change: SCN at which it was disabled; 0 while it is enabled.
@@ -123,7 +123,7 @@ class Incarnation:
 
 @dataclass(frozen=True, slots=True)
 class RedoState:
-    """All of the redo that is not in the journal, pickled in the data directory.
+    """What a data directory keeps of the redo besides the journal, pickled.
 
     :param former: archived logs of earlier incarnations.
     :param destinations: directory of each LOG_ARCHIVE_DEST_n by number.

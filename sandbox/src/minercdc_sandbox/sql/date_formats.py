@@ -221,8 +221,7 @@ class _Scan:
 
 
 def to_moment(text: str, model: str, today: date) -> tuple[Moment, Zone | None]:
-    """TO_DATE, TO_TIMESTAMP, TO_TIMESTAMP_TZ of a text by a format: the fields as written, and the zone, None when the model has
-    none.
+    """TO_DATE, TO_TIMESTAMP, TO_TIMESTAMP_TZ of a text: the fields as written, and the zone, None when the model has none.
 
     A year and a month that the model does not have are those of `today`, a day is 1, times are 0. Raises ORA-01820, ORA-01821,
     ORA-01830, ORA-01839 to ORA-01841, ORA-01843, ORA-01846 to ORA-01853, ORA-01855, ORA-01858, ORA-01859, ORA-01861, ORA-01874

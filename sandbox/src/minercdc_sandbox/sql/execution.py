@@ -127,8 +127,8 @@ class Plan:
     :param stored: it reads tables, so it runs on the shared store; else on the session's own connection.
     :param tables: the tables that it reads, each with the parameter of its AS OF or None, for the checks at run time.
     :param uses: of the views that it names once, by name.
-    :param picked: positions of the columns of a query that only picks columns of V$LOGMNR_CONTENTS, whose `sql` then finds the
-        rows and selects no column; () for any other query.
+    :param picked: positions of the columns of a query that only picks columns, two or more, of rows of one view; its `sql` then
+        finds the rows and selects no column. () for any other query.
     :param picked_where: the condition of such a query, as in `sql`; None for none.
     """
 
@@ -280,7 +280,7 @@ class SqlSession(Session, Protocol):
     :ivar state: state of packages, by package name.
     :ivar pga: bytes of memory that views show for the session.
     :ivar sequences: numbers that it drew.
-    :ivar lobs: its temporary LOBs.
+    :ivar lobs: its temporary and opened LOBs.
     :ivar details: program, machine, osuser, .. as the client sent them at connect.
     :ivar logon_time: host seconds.
     :ivar container: id of the current container; `on_standby`: it sees the physical standby.

@@ -94,7 +94,8 @@ def check_object(catalog: Catalog, container: int, user: str, privilege: str, ow
     """Check that a user may do what `privilege` allows on an object. Raises ORA-00942 for one that does not exist for the user,
     ORA-01031 for one that exists, but without `privilege`, with `at` as position. Whether the object is there is not looked at.
 
-    An owner and SYS have all privileges; for others a privilege of `ANY` or `ENOUGH` will do, and DBA.
+    An owner and SYS have all privileges; others need the object privilege of that name (where `ENOUGH` has it, one of those), ALL
+    on the object, a system privilege of `ANY`, DBA or ALL PRIVILEGES.
     """
     if user in (owner, "SYS"):
         return
@@ -117,9 +118,9 @@ GUARDED = frozenset(["DBMS_LOGMNR", "DBMS_LOGMNR_D", "DBMS_FLASHBACK", "DBMS_ALE
 
 def may_execute(catalog: Catalog, container: int, user: str, package: str, *, direct: bool = False) -> bool:
     """Whether the user may execute a supplied package: SYS and SYSTEM any; others need EXECUTE, EXECUTE_CATALOG_ROLE, EXECUTE ANY
-    PROCEDURE or DBA for a `GUARDED` one.
+    PROCEDURE, DBA or ALL PRIVILEGES for a `GUARDED` one.
 
-    Raises ORA-01031 for DBMS_LOGMNR without LOGMINING, which 12c and later require besides EXECUTE (Utilities, LogMiner).
+    Raises ORA-01031 for DBMS_LOGMNR without LOGMINING, DBA and ALL PRIVILEGES: EXECUTE alone is not enough since 12c (Utilities).
 
     :param direct: not through roles, which stored programs with their owner's rights do not see (PL/SQL Language Reference,
         "Invoker's Rights and Definer's Rights").

@@ -69,7 +69,7 @@ class SqlType:
 
     :ivar precision: digits of a NUMBER, or leading digits of an interval; 0 for none.
     :ivar scale: scale of a NUMBER, -127 for none, or fractional digits of a timestamp or interval.
-    :ivar size: bytes of text and RAW; 0 of others.
+    :ivar size: bytes of text, RAW and ROWID; 0 of others.
     :ivar national: of text and CLOB: the national character set.
     """
 

@@ -225,7 +225,8 @@ class RowChanges:
         """Change claimed rows to `after`, in place or as new versions, by delete and insert where the partition changes; write
         redo, then check unique keys, and wait for open transactions that hold one. `changed`: positions of the assigned columns.
         A target whose row moved names its new version afterwards. Raises ORA-00001, ORA-14400 for a row without a partition,
-        ORA-00600 for a row with too many versions, and as `Locks.wait`: the caller then undoes the statement."""
+        ORA-08103 for one whose partition was dropped, ORA-00600 for one with too many versions, and as `Locks.wait`: the caller
+        then undoes the statement."""
         transaction = self._begin(client)
         moving = [target for target in targets if _moves(table, target, changed)] if table.partitioning is not None else []
         if moving:

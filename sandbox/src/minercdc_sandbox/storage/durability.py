@@ -51,7 +51,7 @@ class Moment:
 
     :param journal_end: bytes of the journal that belong to the database.
     :param begun, turns: as in `Transactions`.
-    :param open: transactions that have changed or locked rows and not ended.
+    :param open: the active transactions that have not ended.
     """
 
     journal_end: int
@@ -61,7 +61,7 @@ class Moment:
 
 
 class Durability:
-    """Keeps a database in its directory; with `home` None it only lets readers see the redo. `create` or `restore` is called
+    """Keeps a database in its directory; with `home` None it only lets readers see the redo. Else `create` or `restore` is called
     once, before other threads use the storage. Under the storage lock.
 
     :ivar horizon: SCN before which row versions may be gone; kept, as a restart does not bring them back.

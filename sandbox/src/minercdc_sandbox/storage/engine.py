@@ -1,6 +1,6 @@
 """Transactions over segments: begin, undo, commit, each with its redo; their changes of rows are in `changes`.
 
-One lock guards everything. A session that waits for another's transaction releases the lock, and starts its statement over.
+One lock guards everything. A session that waits for another's transaction releases it; one that waits for a row then starts over.
 Redo of an open transaction sits in its private strand and reaches the log late, with the SCN of the change.
 """
 
@@ -50,7 +50,7 @@ class Storage:
     """Transactions over the segments of one database, their locks and their redo, as one unit under `lock`. Call every method but
     `start` with `lock` held; `commit` and others that wait for another transaction release it meanwhile. `close` ends it.
 
-    :param undo_retention: how many SCNs back a snapshot surely reaches; None keeps every version.
+    :param undo_retention: how many SCNs back a snapshot surely reaches; None: no limit by SCNs.
     :param home: where the rows live; None for a database that ends with the process.
     :ivar lock: also the condition on which threads wait for the end of transactions.
     :ivar db: the SQLite connection with all rows.
@@ -115,7 +115,7 @@ class Storage:
 
     def commit(self, client: Client) -> int | None:
         """End the client's transaction, log COMMIT, release its locks and make its changes visible at one new SCN, which is
-        returned: None without a transaction and for one that changed or locked no row. Checks no deferred constraints. Raises
+        returned: None without a transaction and for one that is not active. Checks no deferred constraints. Raises
         ORA-01013 on cancel while a `CommitMeeting` waits."""
         transaction = client.transaction
         if transaction is None:

@@ -1,8 +1,8 @@
 """Old row versions move out of the way of scans: from `seg_<id>` into `old_<id>`, where only flashback queries look.
 
-A version may move once no snapshot can see it any more: it ended (e) before every open cursor and every
-serializable transaction began. Statements that see the present read `seg_<id>` alone, so what they cost does not grow with
-history; AS OF, VERSIONS BETWEEN and ORA_ROWSCN read both.
+A version may move once no snapshot can see it any more: it ended (e) before every open cursor and every serializable or read-only
+transaction began. Statements that see the present read `seg_<id>` alone, so what they cost does not grow with history; AS OF,
+VERSIONS BETWEEN and ORA_ROWSCN read both.
 
     commit ends versions -> counted by table -> enough of them, and their readers gone -> one scan moves them all
 """

@@ -77,8 +77,8 @@ class Locks:
     def wait(
         self, client: Client, blocker: Transaction, deadline: float | None, blocked: Callable[[], bool] = lambda: True
     ) -> None:
-        """Wait until `blocker` ends or `blocked` is false, looked at when a lock is given back and once a second. As in Oracle, a
-        row that a rollback to a savepoint frees does not end it.
+        """Wait until `blocker` ends or `blocked` is false, looked at when a lock is given back and once a second. Waits for rows
+        have no `blocked`: as in Oracle, a rollback to a savepoint that frees the row does not end them.
 
         Raises ORA-00060 when `blocker` waits for this client, directly or through others, ORA-01013 on cancel, ORA-30006 at the
         deadline; the caller then undoes what it must.

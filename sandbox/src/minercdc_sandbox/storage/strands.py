@@ -29,7 +29,7 @@ class Strands:
     """Writes the redo of all transactions: collects it in the strand of each, and binds that to the log. Every method is called
     with the storage locked.
 
-    :ivar holding: users whose redo stays in its private strand, however much it is, until their transaction ends or a log switch.
+    :ivar holding: users whose redo stays in its private strand, however much it is, until their transaction ends or a `flush`.
     :ivar starting_late: users in whose next transaction START follows the first change (DBZ-3978).
     """
 
@@ -91,14 +91,14 @@ class Strands:
         undo: bool = False,
         shared: bool = False,
     ) -> None:
-        """Log changes of one table's rows, which makes the transaction active; takes an SCN for each row, or one if `shared`.
-        Rows of several partitions are split. Nothing for no rows.
+        """Log changes of one table's rows, which makes the transaction active; takes an SCN for each record. Nothing for no rows.
+        Rows of several partitions are split.
 
         :param rows: (ROWID, before, after) with cells of all stored columns; None before an INSERT and after a DELETE. The list
             may be kept and extended.
         :param changed: positions of the columns that an UPDATE assigns.
         :param undo: they take earlier changes back.
-        :param shared: the rows share one record, as of an array insert.
+        :param shared: the rows share one record, as of an array insert; not of several partitions or with large values.
         """
         if not rows:
             return

@@ -35,9 +35,9 @@ class Undo:
 
     :param first: version id of the row; of the first row of an array insert; of a row lock the row number, of a table lock the
         mode held before.
-    :param count: rows of an array insert; `before` and `after`: the row, None where the kind of change has none; `changed`:
-        positions of assigned columns.
-    :param in_place: the row version was the transaction's own already, so it was overwritten.
+    :param count: rows of an array insert.
+    :param before, after: the row of an UPDATE, `before` also of a DELETE; else None. `changed`: positions of assigned columns.
+    :param in_place: the row version was the transaction's own already, so it was overwritten, or removed by a DELETE.
     """
 
     op: UndoKind
@@ -63,8 +63,8 @@ class Transaction:
     :param strand: redo not yet in the log; `strand_records` and `strand_bytes`: how much that is.
     :param snapshot: SCN that all statements see, of serializable and read-only transactions; None of others: each statement has
         its own.
-    :param active: it has an undo segment and its START is in the strand or the log: it changed or locked a row. LOCK TABLE alone
-        does not make it so.
+    :param active: it has an undo segment and its START is in the strand or the log: it changed or locked a row, or
+        `Storage.start` was called. LOCK TABLE alone does not make it so.
     :param ended: its COMMIT or ROLLBACK is written, or about to be.
     :param logged_from: sequence of the log where its redo begins; None while all of it is in the strand.
     :param segments: data object ids of the tables it changed.

@@ -1,5 +1,5 @@
-"""Views of stored programs, triggers and jobs; and of types, arguments, materialized views, expressions of indexes and column
-privileges, which are empty: JDBC's DatabaseMetaData, SQLAlchemy and CDC connectors join them.
+"""Views of stored programs, triggers and jobs; and those of `_SHAPES`, as types and materialized views, which are empty: JDBC's
+DatabaseMetaData, SQLAlchemy and CDC connectors join them.
 
 ALL_ERRORS is empty too, as a program that does not compile is not stored (sql/ddl/programs.py). CREATE TYPE and the like are refused.
 """

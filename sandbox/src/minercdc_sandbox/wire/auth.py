@@ -50,7 +50,7 @@ class Challenge:
     """The server's half of one logon: made by `begin` in phase one, sent by `pairs`, used up by `accept` in phase two.
 
     :param password: in clear text; None for an unknown user, who gets a challenge like any other and is refused at the proof.
-    :param verifier, key: V and H of the module; of an unknown user from a random password.
+    :param verifier, key: V and H of the module; H of an unknown user is from a random password.
     :param part, salt: A and S, random.
     """
 

@@ -56,7 +56,7 @@ class Oac(NamedTuple):
     :param kind: type number of the wire.
     :param flags, cont_flags: bits as they were sent.
     :param buffer_size: bytes that the client has for a value.
-    :param charset_form: 2 of a national character type, 1 of any other.
+    :param charset_form: 2 of a national character type.
     :param max_chars: characters of a text; units of a LOB to prefetch.
     :param max_elements: of an array.
     """

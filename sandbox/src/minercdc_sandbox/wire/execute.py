@@ -6,7 +6,7 @@
     describe (98)       columns of a statement that was not executed
 
 An execute returns rows when the fetch option is set, the client has defined columns or its prefetch count is not zero (ojdbc,
-go-ora), and never more than the client has room for. ORA-01403 comes with the last rows, which saves a round trip.
+go-ora; not with LONGs), LOB columns only once defined, never more than the client has room for. ORA-01403 follows the last rows.
 """
 
 from __future__ import annotations

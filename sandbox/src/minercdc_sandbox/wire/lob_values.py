@@ -1,6 +1,6 @@
 """LOB values in rows; the calls that work through locators are in `lob_call`.
 
-    in a row        ub locator size (0: NULL), [with a prefetch: ub8 length, ub chunk size, so many units], clr locator
+    in a row        ub locator size (0: NULL), [with a prefetch: ub length, ub chunk size, so many units], clr locator
     as LONG         clr content, 00 00                          (NULL: 00 00 00)
     JSON, VECTOR    as in a row, the whole image in front of the locator
     XMLTYPE         as CLOB: drivers would read the shape of the object type from DBMS_PICKLER, which is not here

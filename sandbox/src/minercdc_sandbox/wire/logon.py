@@ -117,9 +117,10 @@ class Logon:
         return _parameters(self._challenge.pairs()) + replies.error(self._talk.call_end())
 
     def phase_two(self) -> None:
-        """Function 115: open the session, or change the password of an open one, and answer. Raises OraError when the
-        password is wrong, when the logon is refused, and, with the session open, of the ALTER SESSION text; ConnectionLost
-        as `Database.open_session`; ProtocolError for a proof without challenge and for too many pairs; and as `TtcReader`."""
+        """Function 115: set the new password, if there is one, open the session, unless it is open, and answer. Raises OraError
+        when the password is wrong, when the logon is refused (a new password then stays), and, with the session open, of the
+        ALTER SESSION text; ConnectionLost as `Database.open_session`; ProtocolError for a proof without challenge and for too
+        many pairs; and as `TtcReader`."""
         talk = self._talk
         _, mode, pairs = _read_pairs(talk)
         if talk.logged_on:

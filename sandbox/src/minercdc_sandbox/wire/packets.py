@@ -132,7 +132,7 @@ class PacketStream:
 
 class TtcReader:
     """TTC fields read from the DATA packets of one connection. All reads wait for data and raise Disconnected at the end,
-    BreakReceived for a MARKER, ProtocolError for another packet and for a call of more than 256 MiB, OSError.
+    BreakReceived for a MARKER, ProtocolError for another packet and for a call of more than 256 MiB, and as `PacketStream.read`.
 
     :ivar data, position: bytes received, and how many of them are consumed.
     """

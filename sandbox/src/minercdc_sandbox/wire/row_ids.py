@@ -1,4 +1,4 @@
-"""ROWID on the wire: the byte 14, then object, file, block and row as numbers; NULL is the byte 0.
+"""ROWID on the wire: the byte 14, then object, file, a byte 0, block and row, numbers as `ub`; NULL is the byte 0.
 
 Text is base 64 in groups: object 6, file 3, block 6, row 3 characters (Database SQL Language Reference, "ROWID Data Type").
 """

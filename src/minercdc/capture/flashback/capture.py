@@ -1,7 +1,7 @@
 """The stream of `flashback`: window after window over all tables.
 
-    open       end = the present SCN; the tables are read in [next, end); the dictionary shows no DDL meanwhile, or they are read again
-    Progress   the window's end, and which tables are not in it, are fixed: a replay has the same transactions with the same rows
+    open       end = the present SCN, or sooner; the tables are read in [next, end), again if the dictionary shows DDL meanwhile
+    Progress   the window's end, and which tables are not in it, are fixed: a replay reads the others up to the same SCN
     emit       transactions in order of (commit SCN, XID), each followed by its Progress; then rows that were read incrementally
     close      Progress at the window's end: every commit below it is emitted
 
@@ -180,7 +180,7 @@ class FlashbackCapture:
 
     def _open(self, position: FlashbackPosition, stop: StopFlag) -> Generator[Event, None, _Opened | None]:
         """Read the window that begins at `position.next`; yields idle Progress meanwhile. None when it is empty, DDL does not
-        stop (with a warning), or `stop` is set. `tables` has the present shapes afterwards. Raises as `WindowEnd.choose`, and
+        stop (with a warning), or `stop` is set; else `tables` has the present shapes then. Raises as `WindowEnd.choose`, and
         errors of the database; a table that cannot be read is in the result, not an error."""
         connection, reader = self._sessions()
         clock, zone = host_clock(connection)

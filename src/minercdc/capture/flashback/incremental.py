@@ -1,5 +1,5 @@
-"""Reads what changed in a table whose versions cannot be read, or not in time: rows as of one SCN that may be newer than the last
-reading. Deletes do not show, nor do transactions; rows may come that did not change.
+"""Reads what changed in a table whose versions cannot be read, or not in time: its rows that may have changed since the last
+reading, as of one SCN. Deletes do not show, nor do transactions; rows may come that did not change.
 
     ora_rowscn   the row's SCN, that of its block without ROWDEPENDENCIES: never too low
     column       a date that every change sets, less an overlap for transactions that were open at the last reading

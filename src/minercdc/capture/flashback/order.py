@@ -4,8 +4,8 @@
     a parent is there before its child refers to it  strict
     a child is gone before its parent is             strict
 
-Rows that swap their keys have no such order: one of them is deleted and inserted. Rows that refer to each other have none either,
-and come in order of table and ROWID. The order is the same at every replay.
+Rows that swap their keys have no such order: one of them is deleted and inserted. Rows that refer to each other have none either:
+some of them come too early. The order is the same at every replay.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class ForeignKeys:
     """The foreign keys between captured tables, and the order of tables that they make.
 
     :ivar of_child: the keys of each table as child; `of_parent` as parent.
-    :ivar cyclic: tables that refer to each other in a circle, in order of name; one that refers to itself only is not among them.
+    :ivar cyclic: tables that refer to each other in a circle, in order of name; of circles with a common table perhaps one only.
+        One that refers to itself only is not among them.
     """
 
     def __init__(self, keys: Iterable[ForeignKey] = ()) -> None:

@@ -1,7 +1,7 @@
 """Decides which tables are in a window, and what is emitted when that changes.
 
     in the windows   its versions are read
-    suspended        they could not be, because of DDL or a missing grant: tried again in each window, then the whole table is read again
+    suspended        they could not be, such as after DDL: tried again in each window, then the whole table is read again
     incremental      undo does not reach back, or the table is too slow for it: its changed rows are read as of the end of each window.
                      Once that is stable its versions are tried again, then the whole table is read again, for its deletes
 

@@ -263,7 +263,7 @@ class TableRef:
     :ivar as_of: 'SCN' or 'TIMESTAMP', and the expression.
     :ivar partition: of PARTITION (..); None without it.
     :ivar versions: 'SCN' or 'TIMESTAMP', low and high end of VERSIONS BETWEEN; None for MINVALUE and MAXVALUE.
-    :ivar inline: the subquery of `UPDATE (SELECT ..)`; then `name` is ''.
+    :ivar inline: the subquery that DML changes, as of `UPDATE (SELECT ..)`; then `name` is ''.
     """
 
     owner: str | None

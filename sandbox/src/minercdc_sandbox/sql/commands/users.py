@@ -36,7 +36,7 @@ def _masked(sql: str) -> str:
 class _Options:
     """Options of CREATE and ALTER USER besides the password; None or False where there is none; `tablespace`: the default one.
 
-    :ivar others: options that mean nothing here: quotas, profiles, roles, editions.
+    :ivar others: there are options that mean nothing here, as quotas, profiles, roles, editions.
     """
 
     tablespace: str | None = None
@@ -93,8 +93,8 @@ def alter_user(session: SqlSession, parser: Parser) -> None:
 
 def _alter_proxies(session: SqlSession, parser: Parser, user: User) -> None:
     """Read and apply `GRANT CONNECT THROUGH proxy` and `REVOKE ..` (SQL Language Reference, ALTER USER, proxy_clause). Raises
-    ORA-01918 for an unknown proxy, ORA-03001 for roles and authentication that a proxy is limited to. Commits the open
-    transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
+    ORA-01918 for an unknown proxy, ORA-03001 for ENTERPRISE USERS and for roles and authentication that a proxy is limited to.
+    Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     granted = parser.take().text == "GRANT"
     parser.expect_word("CONNECT")
     parser.expect_word("THROUGH")

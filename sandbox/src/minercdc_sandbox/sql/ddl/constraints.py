@@ -18,10 +18,10 @@ from minercdc_sandbox.tables import KEYS, Constraint, ConstraintKind, Index, Sup
 
 
 def add_constraint(session: SqlSession, table: Table, spec: ConstraintSpec) -> Index | None:
-    """Add the constraint to the definition, with the index of a key; rows are not looked at. Returns an index that is new, for
-    the caller to create in SQLite, else None. Raises ORA-00904, ORA-02264; of a key ORA-00957, ORA-02260, ORA-02261, ORA-02327,
-    ORA-02329, ORA-14196; of a foreign key ORA-02256, ORA-02267, ORA-02268, ORA-02270, ORA-02275, and as `target_table`; ORA-03001
-    for a deferrable NOT NULL or CHECK, and the errors of a condition."""
+    """Add the constraint to the definition, with a key's index, and make a primary key's columns NOT NULL; rows are not looked
+    at. Returns an index that is new, for the caller to create in SQLite, else None. Raises ORA-00904, ORA-02264; of a key
+    ORA-00957, ORA-02260, ORA-02261, ORA-02327, ORA-02329, ORA-14196; of a foreign key ORA-02256, ORA-02267, ORA-02268, ORA-02270,
+    ORA-02275, and as `target_table`; ORA-03001 for a deferrable NOT NULL or CHECK, and the errors of a condition."""
     if spec.kind == ConstraintKind.CHECK and spec.condition is not None:
         _add_check(session, table, spec)
         return None

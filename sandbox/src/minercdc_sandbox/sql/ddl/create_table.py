@@ -28,9 +28,9 @@ from minercdc_sandbox.tables import KEYS, Column, Constraint, ConstraintKind, Le
 
 def create_table(session: SqlSession, parser: Parser, *, temporary: str | None = None) -> None:
     """CREATE TABLE, read from after these words: commit, make the table, log the DDL and, of AS, insert the rows in a transaction
-    of their own. Raises ORA-00955, ORA-00997, ORA-01027, ORA-01031, ORA-01773, ORA-01792, ORA-01918, ORA-02440, ORA-14459,
-    ORA-54026, ORA-54039, and as `committed`, `definition_item`, `partition_by`, `add_partitions`, `add_identity`, `add_virtual`,
-    `named_once` and `_checked_rows`; other syntax errors as `Parser`.
+    of their own. Raises ORA-00904 without columns, ORA-00955, ORA-00997, ORA-01027, ORA-01031, ORA-01773, ORA-01792, ORA-01918,
+    ORA-02440, ORA-14459, ORA-54026, ORA-54039, syntax errors as `Parser`, and as `committed`, `check_declared` and the functions
+    that read and check the parts.
 
     :param temporary: of CREATE GLOBAL TEMPORARY TABLE how long rows live without ON COMMIT: `TRANSACTION`; None of another table.
     """
@@ -120,7 +120,7 @@ def _row_options(parser: Parser, definition: Definition) -> tuple[bool, bool]:
 def _checked_rows(session: SqlSession, table: Table, found: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
     """The rows of CREATE TABLE .. AS, with LOBs of the table's own. "If any rows violate the constraint, then the database does
     not create the table and returns an error" (SQL Language Reference, CREATE TABLE, AS subquery): that of an INSERT of these
-    rows. Makes the partitions that INTERVAL needs. Raises ORA-00001, ORA-01400, ORA-02290, ORA-14400, and as `plan_checks`."""
+    rows. Makes the partitions of INTERVAL. Raises ORA-00001, ORA-01400, ORA-02290, ORA-14400, as `plan_checks` and `storer`."""
     rows = _own_contents(session, table, found)
     checks = plan_checks(session.environment, table)
     required = [(at, column_path(table, column)) for at, column in enumerate(table.columns) if not column.nullable]

@@ -3,8 +3,7 @@
     update (select e.sal, d.loc from emp e join dept d on e.deptno = d.deptno) set sal = 0 where loc = 'OSLO'
 
 Only rows of a key-preserved table can be changed: one whose rows come at most once, because each other table is found by the
-whole of one of its keys (Database Administrator's Guide, "Updating a Join View"). Else it raises ORA-01779, ORA-01776 or
-ORA-01752.
+whole of one of its keys (Database Administrator's Guide, "Updating a Join View"). Else ORA-01779, ORA-01776 or ORA-01752.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class JoinView:
 class JoinScan:
     """The translated join, and the table of it that a statement changes.
 
-    :param x: has translated the join, and is to translate the rest of the statement, in the environment of that.
+    :param x: has translated the join, and is to translate the rest of the statement, in the statement's environment.
     :param target: the table, under the view's columns.
     :param scope: the view's columns by the names of the statement.
     :param rows: SQL of FROM, in which `vid` is the target's version id; `conditions` SQL of the view's own WHERE.
@@ -64,8 +63,8 @@ class _Shown:
 
 @dataclass(slots=True)
 class _Equality:
-    """Two sides that are equal in each row of the join, as (number of a source, column), None for another expression; the
-    condition finds rows of the sources `finds` alone, or of any source when that is None."""
+    """The two sides of a condition `=` of the join, as (number of a source, column), None for another expression; the condition
+    finds rows of the sources `finds` alone, or of any source when that is None."""
 
     left: tuple[int, str] | None
     right: tuple[int, str] | None

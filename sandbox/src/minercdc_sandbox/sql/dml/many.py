@@ -23,7 +23,7 @@ from minercdc_sandbox.sql.translate.expressions import Expressions
 class ManyPlan:
     """The plan of INSERT ALL and, with `first`, INSERT FIRST.
 
-    :param branches: of each WHEN the place of its condition's value in a row of the query, and the rows to insert.
+    :param branches: of each WHEN (one for all without WHEN) the place of its condition in the query's row, and what to insert.
     :param otherwise: of ELSE; empty without it.
     """
 

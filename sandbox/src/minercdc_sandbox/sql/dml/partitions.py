@@ -1,7 +1,7 @@
 """The partition of a changed row, which INTERVAL or AUTOMATIC makes when it is needed.
 
 A row moves to another partition only where ROW MOVEMENT is enabled, and then is deleted and inserted (VLDB and Partitioning
-Guide, "Row Movement"). LogMiner has no row of a partition that made itself: its DDL is recursive.
+Guide, "Row Movement"). LogMiner shows no DDL that INTERVAL or AUTOMATIC makes a partition by: it is recursive.
 """
 
 from __future__ import annotations

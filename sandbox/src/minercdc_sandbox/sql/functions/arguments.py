@@ -24,9 +24,9 @@ def count_arguments(expr: ast.Call, args: Sequence[Typed], low: int, high: int |
 
 def common_type(args: Sequence[Typed], at: int) -> SqlType:
     """The type that the results of CASE, the columns of UNPIVOT and those of set operations are converted to: a text, RAW or
-    interval with the greatest size or precision of all, numbers as they are calculated, dates and timestamps as the most precise;
-    the NULL type if all values are NULL. Raises, with `at` as position, ORA-00932 for types that do not match, ORA-03001 for CLOB
-    with NCLOB."""
+    interval with the greatest size or precision of all, ROWIDs with texts a VARCHAR2(4000), numbers as they are calculated, dates
+    and timestamps as the most precise; the NULL type if all values are NULL. Raises, with `at` as position, ORA-00932 for types
+    that do not match, ORA-03001 for CLOB with NCLOB."""
     known = [arg.type for arg in args if arg.type.family is not Family.NULL]
     if not known:
         return NULL
@@ -56,8 +56,7 @@ def common_type(args: Sequence[Typed], at: int) -> SqlType:
 
 
 def first_type(args: Sequence[Typed], at: int) -> SqlType:
-    """The type of NVL, COALESCE, DECODE, GREATEST: that of the first argument that is not a literal NULL; the NULL type if all
-    are.
+    """The type of NVL, COALESCE, DECODE, GREATEST: of the first argument that is not a literal NULL; the NULL type if all are.
 
     A text becomes a VARCHAR2 (or NVARCHAR2, by the first) with the greatest size of all texts; a number gets the type in which
     all arguments are calculated. Never raises, `at` has no effect: the conversion of the other arguments fails later if they do

@@ -47,8 +47,8 @@ def window(x: Conditions, over: ast.Window, scope: Scope | None, listed: list[tu
     `scope` None: no column may be named.
 
     Raises ORA-30485 for a frame without an order; for a distance in RANGE ORA-30486 unless there is one key and ORA-00902 for a
-    key other than NUMBER, DATE or TIMESTAMP; ORA-03001 for a distance in ROWS that is no whole literal, or in RANGE of months;
-    and as `value_of`, `Conditions.comparable` and `Conditions.ordering`.
+    key other than NUMBER, DATE or TIMESTAMP; ORA-03001 for a distance in ROWS or GROUPS that is no whole literal, or in RANGE of
+    months; and as `value_of`, `Conditions.comparable` and `Conditions.ordering`.
     """
     partition = ",".join(x.comparable(x.value_of(expr, scope)) for expr in over.partition)
     partition = f"partition by {partition}" if partition else ""

@@ -1,7 +1,8 @@
 """Recursive descent over the relations of FROM.
 
 joined   := relation {[NATURAL] [INNER | LEFT | RIGHT | FULL | CROSS] JOIN relation [ON .. | USING ..] | CROSS | OUTER APPLY (query)}
-relation := [owner.]table [PARTITION ..] [AS OF ..] | [LATERAL] (query) | (joined), then {PIVOT (..) | UNPIVOT (..)} [alias]
+relation := [owner.]table [PARTITION ..] [VERSIONS ..] [AS OF ..] [alias] | [LATERAL] (query) [AS OF ..] [alias] | (joined),
+            then {PIVOT (..) | UNPIVOT (..) [alias]}
 """
 
 from __future__ import annotations

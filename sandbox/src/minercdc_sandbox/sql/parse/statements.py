@@ -18,8 +18,9 @@ class Parser(QueryGrammar):
 
     def insert(self) -> ast.Insert | ast.InsertMany:
         """Read INSERT of one table, INSERT ALL or INSERT FIRST. Raises ORA-00905, ORA-00925, ORA-00926, ORA-00928 for missing
-        words, ORA-00913 and ORA-00947 for RETURNING with more or fewer values than binds, ORA-00936 and ORA-01745 for one INTO
-        what is no bind, ORA-03001 for LOG ERRORS of INSERT ALL, and as `query`, `expr`, `local_name` and `partition`."""
+        words, ORA-00913 and ORA-00947 for RETURNING with more or fewer values than binds, ORA-00936 and ORA-01745 for what is no
+        bind after its INTO, ORA-02017 for a REJECT LIMIT that is no integer, ORA-03001 for LOG ERRORS of INSERT ALL, and as
+        `query`, `expr`, `local_name` and `partition`."""
         at = self.token.start
         self.expect_word("INSERT")
         if self.is_any_word("ALL", "FIRST"):

@@ -22,8 +22,7 @@ class TypeGrammar(Words):
     """Reads names of types and interval literals; the lowest layer of `Parser`, above its cursor."""
 
     def type_name(self) -> ast.TypeName:
-        """Read a type with its sizes. Its words are joined by blanks; standard names of VARCHAR2, NCHAR and NVARCHAR2 become
-        these.
+        """Read a type with its sizes, words joined by blanks; standard names of VARCHAR2, NCHAR and NVARCHAR2 become these.
 
         Raises ORA-00902 when no name comes next, ORA-00905 and ORA-00907 for missing words, ORA-02017 for a size that is no
         integer, ORA-00972. Whether there is such a type is not checked.

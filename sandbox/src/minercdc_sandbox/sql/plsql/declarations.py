@@ -19,8 +19,7 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class Declarations:
-    """Compiles the declarations of blocks, subprograms and packages into the present scope. Its methods raise PLS- errors within
-    ORA-06550.
+    """Compiles declarations of blocks, subprograms and packages into the present scope; raises PLS- errors within ORA-06550.
 
     :param block_of: compiles the declarations and `BEGIN .. END` of a local subprogram.
     """
@@ -46,8 +45,8 @@ class Declarations:
     def read(self, *ends: str) -> list[Step]:
         """Read declarations up to BEGIN or one of the words `ends`, which is left unread; returns the steps that run, in this
         order, each time the block is entered. Raises PLS-00103, PLS-00218 and PLS-00322 for a missing initial value, PLS-00371
-        for a name declared twice, and as `TypeReader.datatype`, `TypeReader.declaration`, `subprogram`, `StaticSql.statement` and
-        `TargetCompiler.assigning`."""
+        for a name declared twice, PLS-00201 for EXCEPTION_INIT of no exception, and as `TypeReader.datatype`,
+        `TypeReader.declaration`, `subprogram`, `StaticSql.statement` and `TargetCompiler.assigning`."""
         steps: list[Step] = []
         while not any(self._parser.is_word(word) for word in ("BEGIN", *ends)):
             step = self._declaration()
@@ -127,8 +126,9 @@ class Declarations:
 
     def subprogram(self) -> None:
         """Read a procedure or function, or a forward declaration without body, into the present scope. Raises PLS-00305 for a
-        name that has another meaning already, PLS-00103 for clauses and types that the sandbox does not have, PLS-00375 as
-        `Compilation.finished`, and as `TypeReader.unsized` and `Statements.block_of`."""
+        name that has another meaning already, PLS-00371 for two parameters of one name, PLS-00103 for clauses and types that the
+        sandbox does not have, and as `Compilation.finished`, `TypeReader.unsized`, `Statements.block_of` and
+        `TargetCompiler.assigning`."""
         function = self._parser.take().text == "FUNCTION"
         name = self._parser.take()
         outer, first = self._names.scope, len(self._slots.types)

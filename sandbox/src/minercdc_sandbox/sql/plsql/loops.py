@@ -48,8 +48,8 @@ class Loops:
         Raises PLS-00103, PLS-00373 for another label after END LOOP, and as `ExpressionCompiler.condition`, `StaticSql.statement`
         and `Statements.statements`.
 
-        The step closes the query of a cursor loop. It raises ORA-01013 on cancel (not in a cursor loop), ORA-06502 for a NULL
-        bound, and what the query and the statements of the loop raise.
+        The step closes the query of a cursor loop. It raises ORA-01013 on cancel, ORA-06502 for a NULL bound, and what the query
+        and the statements of the loop raise.
         """
         if word == "FOR":
             return self._for(label)

@@ -1,4 +1,4 @@
-"""BEFORE row triggers: compiled once per session and definition, run on one row before it is written.
+"""BEFORE row triggers: compiled for a session, run on one row before it is written.
 
 :new.amount     the record `:NEW`, a place for each column of the table       inserting, updating     constants
 """

@@ -1,8 +1,8 @@
 """CONNECT BY as a recursive query (SQL Language Reference, Hierarchical Queries).
 
     src    the rows of FROM, numbered
-    tree   rn, lvl, path of row numbers, the row's columns c.., its parent's p.., then what CONNECT_BY_ROOT and
-           SYS_CONNECT_BY_PATH carry downwards
+    tree   rn, lvl, path of row numbers, the row's columns c.., its parent's p.., then x.., what CONNECT_BY_ROOT and
+           SYS_CONNECT_BY_PATH carry downwards, and k.., the keys of ORDER SIBLINGS BY
 
 SQLite takes the row with the greatest level from its queue first, so children come before their parent's siblings.
 """
@@ -46,7 +46,7 @@ def moved(sources: list[Source], alias: str, letter: str = "c") -> tuple[list[st
 @dataclass(slots=True)
 class Tree:
     """The relation of a hierarchical SELECT, made by `plant`. Translating the SELECT's expressions in the scope of `outer` adds
-    to it, so `sql` must be called after them, once.
+    to it, so `sql` must be called after them.
 
     :ivar x: translates the expressions.
     :ivar clause: START WITH and CONNECT BY.

@@ -1,7 +1,6 @@
 """The table, view or view of the database itself that a name in FROM stands for, directly or by synonyms.
 
-Order of search: the schema's own objects, private synonyms, public synonyms, SYS's views (SQL Language Reference, Syntax for
-Schema Objects).
+Order of search: own objects, private synonyms, public synonyms, SYS's views (SQL Language Reference, Syntax for Schema Objects).
 """
 
 from __future__ import annotations

@@ -22,11 +22,11 @@ Wanted: TypeAlias = "Callable[[Run], TablePartition]"
 
 
 def wanted_partition(env: Environment, table: Table, said: ast.Partition) -> Wanted:
-    """The partition that PARTITION names, as a function that evaluates the values of PARTITION FOR in a run. It makes no
-    partition.
+    """The partition that PARTITION names, as a function that evaluates PARTITION FOR in a run; it makes no partition.
 
-    Raises ORA-14501 for a table without partitions, ORA-02149 for an unknown name, ORA-14019 for another number of values. The
-    function raises ORA-02149 for values that no partition holds, and as `evaluate` and the function of `storer`.
+    Raises ORA-14501 for a table without partitions, ORA-02149 for an unknown name, ORA-14019 for another number of values, and as
+    `Expressions.value` and `storer`. The function raises ORA-02149 for values that no partition holds, and as `evaluate` and the
+    function of `storer`.
     """
     by = table.partitioning
     if by is None:

@@ -171,9 +171,9 @@ class Relations:
         return self.x.parameter(("as of", key), parameter)
 
     def _as_of(self, as_of: tuple[str, ast.Expr]) -> tuple[Parameter, object]:
-        """The parameter that gives the SCN of a flashback query, evaluated apart when the statement starts, and a key: the same for
-        equal expressions without binds and other values of a run, else of this call only. Raises as `Expressions.value` and `Conversions.to`. The parameter raises ORA-08186 for
-        NULL, ORA-08181, ORA-08180."""
+        """The parameter that gives the SCN of a flashback query, evaluated apart when the statement starts, and a key: the same
+        for equal expressions without binds and other values of a run, else of this call only. Raises as `Expressions.value` and
+        `Conversions.to`. The parameter raises ORA-08186 for NULL, ORA-08181, ORA-08180, and as `evaluate`."""
         kind, expr = as_of
         inner = Expressions(self.env, self.x.bind_types)
         family = Family.NUMBER if kind == "SCN" else Family.TIMESTAMP

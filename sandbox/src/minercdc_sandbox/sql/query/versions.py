@@ -1,8 +1,8 @@
 """ORA_ROWSCN, and VERSIONS BETWEEN with its pseudo-columns.
 
 A version has its SCNs itself (`s` and `e`, storage/store.py); its transaction is found by the commit SCN, and by the version where
-several share that SCN. A DELETE makes no version: its row in the result has the values that were deleted (Database Development Guide, "Using Oracle
-Flashback Version Query").
+several share that SCN. A DELETE makes no version: its row in the result has the values that were deleted (Database Development
+Guide, "Using Oracle Flashback Version Query").
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def row_scn(table: Table, alias: str, snapshot: str) -> Typed:
 
 
 def version_rows(table: Table, low: str, high: str, part: str = "") -> str:
-    """SQL of the committed versions between two SCNs (SQL of them), ends included, and of the DELETEs between them, as a relation
-    without a name.
+    """SQL of the committed versions between two SCNs (SQL of them), ends included, and of the DELETEs after the first, up to the
+    second, as a relation without a name.
 
     Its columns are the version id, the table's, `vs` and `ve`, the SCNs of begin and end or NULL outside the range, and `vo`, the
     operation I, U or D. `part`: a further condition, which begins with AND, on the versions `v`.

@@ -107,8 +107,7 @@ class Single:
 
 class Listed:
     """LISTAGG(text, separator) in the order of the rows, of each text once, at its first place, when `distinct`; NULL without a
-    text. NULL texts are left out; the separator of the last text counts. Raises ORA-01489 for a result beyond 4000 bytes of
-    UTF-8."""
+    text. NULL texts are left out; the separator of the last text counts. Raises ORA-01489 beyond 4000 bytes of UTF-8."""
 
     def __init__(self, distinct: bool) -> None:
         self.parts: deque[str] = deque()

@@ -1,6 +1,6 @@
 """Functions on cells of dates, timestamps and intervals. `zone` is the text of a time zone, `kind` a `TimeKind`.
 
-A TIMESTAMP WITH TIME ZONE counts with the fields of its own zone, and raises ORA-01882 for a region that is unknown here.
+If nothing else is said, a TIMESTAMP WITH TIME ZONE counts with the fields of its own zone, with ORA-01882 for an unknown region.
 """
 
 from __future__ import annotations

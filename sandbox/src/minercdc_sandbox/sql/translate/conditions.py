@@ -16,8 +16,7 @@ from minercdc_sandbox.sql.types import BINARY_SIZES, DOUBLE, INSTANTS, NUMERIC, 
 
 @dataclass(slots=True)
 class Conditions(Conversions):
-    """Translates conditions: comparisons, IN, LIKE, EXISTS and their combinations; the layer of `Expressions` above
-    `Conversions`.
+    """Translates conditions: comparisons, IN, LIKE, EXISTS, their combinations; the layer of `Expressions` above `Conversions`.
 
     :ivar value_of: translates a value; the translator of expressions sets it.
     """

@@ -30,7 +30,7 @@ NO_VARIABLES = VariableNames()
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Everything but the text that a translation depends on, as of one moment; plans are remembered by it.
+    """Everything but the text and the types of binds that a translation depends on, as of one moment.
 
     :param views: of the database itself, by name.
     :param container: its CON_ID.
