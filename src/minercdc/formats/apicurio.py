@@ -112,8 +112,8 @@ class ApicurioRegistry:
         raise self._rest.refused(f"registering a schema of artifact {artifact}", status, answer)
 
     def _violation(self, group: str, artifact: str, schema: SchemaText, answer: Mapping[str, Any]) -> RecordSchemaError:
-        """The error, to be raised, for a schema that breaks a rule of its artifact, or of the registry. Asks the registry
-        for both; raises as `RestClient.request`."""
+        """The error, to be raised, for a schema that breaks a rule, or, with FAIL, whose artifact is there. Asks the registry
+        for the newest version and the rule; raises as `RestClient.request`."""
         said, old = _reason(answer), ""
         try:
             if (before := self.latest(group, artifact)) is not None:
