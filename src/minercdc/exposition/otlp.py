@@ -96,7 +96,7 @@ class _Hiding(logging.Filter):
 
 
 class _Families:
-    """The families of one moment, by name."""
+    """The families by name, for any thread: of one moment for all instruments of an export."""
 
     def __init__(self, collector: CounterCollector) -> None:
         self._collector = collector

@@ -206,7 +206,8 @@ def statements_of(text: str) -> list[str]:
 def logon_parameters(config: DatabaseConfig) -> dict[str, Any]:
     """Who logs on, and by which wallet, proxy or token, as the driver names it.
 
-    :raises ConfigError: the token or the wallet cannot be read, or the password does not open the wallet's key.
+    :raises ConfigError: the token cannot be read; the wallet is there and cannot be read, or its key not opened by the password.
+        A missing wallet is reported by the driver, at the logon.
     """
     found: dict[str, Any] = {}
     if config.minercdc_database_token_location:

@@ -53,7 +53,7 @@ class PresentScn:
 
 
 def present_scn(connection: oracledb.Connection) -> Scn:
-    """The present SCN by the first way that is granted. Raises as `PresentScn.read`."""
+    """As `PresentScn.read` of a new one: by the first way that is granted."""
     return PresentScn().read(connection)
 
 

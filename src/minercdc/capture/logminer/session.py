@@ -51,7 +51,7 @@ class MiningSession:
         dictionary.
     :ivar within_pdb: Oracle chooses the logs.
     :ivar primary: to the database that writes the redo: the session's own, or the given one.
-    :ivar mined: the session's own connection when it is to another database, else None.
+    :ivar mined: says how the session's own `connection` mines when it is to another database; else None.
     :raises PrerequisiteError: `dictionary_in_redo` or `downstream`, and the connection is within a PDB.
     """
 
