@@ -243,9 +243,7 @@ class FlashbackCapture:
         cyclic = self._dictionary.foreign_keys.cyclic
         if cyclic != self._cyclic and cyclic and self._config.minercdc_flashback_order == "strict":
             names = ", ".join(map(str, cyclic))
-            _log.warning(
-                "foreign keys of %s refer in a circle: rows that refer to each other come in order of table and ROWID", names
-            )
+            _log.warning("foreign keys of %s refer in a circle: some rows come before those that they refer to", names)
         self._cyclic = cyclic
 
     def _watch(self, utc_us: int, begun: float, reader: TablesReader) -> None:
