@@ -14,7 +14,7 @@ _CASE_SENSITIVE = "spark.sql.caseSensitive"
 # What the tables' names and times need in every session.
 _SESSION_SETTINGS = {_CASE_SENSITIVE: "true", "spark.sql.session.timeZone": "UTC"}
 # Tasks that read a table's log, before and after each commit. Delta makes 50, which take longer than everything else of a small merge.
-SNAPSHOT_PARTITIONS = ("spark.databricks.delta.snapshotPartitions", "2")
+_SNAPSHOT_PARTITIONS = ("spark.databricks.delta.snapshotPartitions", "2")
 
 
 def compile_code(session: SparkSession, *, wanted: bool) -> None:
@@ -34,7 +34,7 @@ def own_session(spark: SparkSession) -> SparkSession:
 
 def prefer_few_partitions(session: SparkSession) -> None:
     """Have Delta read a table's log in few tasks, unless the session's settings say in how many."""
-    name, value = SNAPSHOT_PARTITIONS
+    name, value = _SNAPSHOT_PARTITIONS
     if session.conf.get(name, None) is None:
         session.conf.set(name, value)
 
@@ -42,7 +42,7 @@ def prefer_few_partitions(session: SparkSession) -> None:
 @contextmanager
 def few_partitions(spark: SparkSession) -> Iterator[None]:
     """As `prefer_few_partitions`, in a session that is not ours: what is read of Delta's logs within is kept for its queries."""
-    name, _ = SNAPSHOT_PARTITIONS
+    name, _ = _SNAPSHOT_PARTITIONS
     former = spark.conf.get(name, None)
     prefer_few_partitions(spark)
     try:

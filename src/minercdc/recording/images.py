@@ -15,12 +15,13 @@ type, and, should they be of another one, bytes that decode as that:
 from __future__ import annotations
 
 from collections.abc import Callable
+from unicodedata import category
 
 Move = Callable[[int, int], int]
 """(value, below) -> a number from 0 to `below` - 1 in place of `value`, as of `replacement._Mover.moved_below`."""
 _MOMENT = ((50, 199), (1, 199), (1, 12), (1, 31), (1, 24), (1, 60), (1, 60))
 _LAST_YEAR = b"\xc7\xc6"  # 9999: a later time in UTC could be one of the next year in its zone
-_TERMINATOR = 102  # of a negative NUMBER
+_TERMINATOR = b"\x66"  # of a negative NUMBER
 _MOST_DIGITS = 20  # bytes of them, without exponent and terminator
 _CONTROLS = frozenset({*range(0x20), 0x7F} - set(b"\t\n\r"))
 # Bytes beyond ASCII that move among themselves: all are defined in every single-byte character set of
@@ -57,9 +58,10 @@ def _is_number(data: bytes) -> bool:
     """Whether the bytes have the form of a NUMBER other than zero, which is a byte alone."""
     if data[:1] >= b"\x80":
         return 2 <= len(data) <= 1 + _MOST_DIGITS and all(1 <= one <= 100 for one in data[1:])
-    digits = data[1:-1] if data[-1:] == bytes([_TERMINATOR]) else data[1:]
-    whole = len(digits) == _MOST_DIGITS or (0 < len(digits) < _MOST_DIGITS and len(digits) == len(data) - 2)
-    return whole and all(2 <= one <= 101 for one in digits)
+    digits = data[1:].removesuffix(_TERMINATOR)
+    if not digits or not (len(digits) == _MOST_DIGITS or (len(digits) < _MOST_DIGITS and data.endswith(_TERMINATOR))):
+        return False
+    return all(2 <= one <= 101 for one in digits)
 
 
 def _digit(one: int, move: Move) -> int:
@@ -72,7 +74,7 @@ def _text(data: bytes, codec: str) -> str | None:
         text = data.decode(codec)
     except UnicodeDecodeError:
         return None
-    return None if any(ord(one) in _CONTROLS or "\x80" <= one < "\xa0" for one in text) else text
+    return None if any(category(one) == "Cc" and one not in "\t\n\r" for one in text) else text
 
 
 def _character(one: int, move: Move, move_text: Callable[[str], str]) -> int:

@@ -9,7 +9,6 @@ from minercdc_sandbox.tables import (
     KEY_LOGGING,
     UNIQUE_LOGGING,
     ConstraintKind,
-    SupplementalLogGroup,
     Table,
 )
 
@@ -31,10 +30,10 @@ def logged_positions(table: Table, database: DatabaseLogging, changed: tuple[int
         ConstraintKind.FOREIGN: database.foreign_key or FOREIGN_LOGGING in kinds,
     }
     for constraint in table.constraints:  # of each, all columns once one of them changes (Utilities, "Supplemental Logging")
-        if logged.get(constraint.kind) and set(changed).intersection(table.positions(constraint.columns)):
-            found.update(table.positions(constraint.columns))
+        if logged.get(constraint.kind):
+            found.update(_together(table, constraint.columns, changed))
     for group in table.log_groups:
-        found.update(_group_positions(table, group, changed))
+        found.update(_together(table, group.columns, changed, always=group.always))
     return tuple(sorted(found))
 
 
@@ -49,6 +48,7 @@ def _identifying(table: Table) -> tuple[int, ...] | None:
     return None
 
 
-def _group_positions(table: Table, group: SupplementalLogGroup, changed: tuple[int, ...]) -> tuple[int, ...]:
-    positions = table.positions(group.columns)
-    return positions if group.always or set(changed).intersection(positions) else ()
+def _together(table: Table, columns: tuple[str, ...], changed: tuple[int, ...], *, always: bool = False) -> tuple[int, ...]:
+    """Positions of columns that are logged when one of them changes, or `always`; else none."""
+    positions = table.positions(columns)
+    return positions if always or set(changed).intersection(positions) else ()

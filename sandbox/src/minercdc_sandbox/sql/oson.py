@@ -42,9 +42,8 @@ def parse_json(text: str) -> bytes:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise OraError(
-        40441, f"JSON syntax error\nJZN-00078: Expecting value, not {constant}"
-    )  # RFC 8259 has no NaN and Infinity
+    # Python reads NaN and Infinity, which RFC 8259 does not have.
+    raise OraError(40441, f"JSON syntax error\nJZN-00078: Expecting value, not {constant}")
 
 
 def serialize(image: bytes) -> str:
