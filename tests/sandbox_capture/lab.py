@@ -13,7 +13,7 @@ from typing import Any
 
 import oracledb
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.native_pair import IS_NATIVE, taken_apart
+from tests.native_pair import IS_NATIVE, parsed, taken_apart
 
 from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.logminer.capture import LogMinerCapture
@@ -24,7 +24,7 @@ from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.open_at import mine_from
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.start import missing, start_position
-from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.config.load import ConnectorConfig
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.sections import CaptureConfig, DatabaseConfig, SnapshotConfig
 from minercdc.contracts import Snapshot, StopFlag
@@ -194,7 +194,7 @@ class Lab:
             "minercdc.kafka.bootstrap.servers": "127.0.0.1:1",
             "event.processing.failure.handling.mode": on_failure,
         }
-        return replace(parse_properties(needed), database=self.config, log_mining=self.mining, capture=self.shared)
+        return replace(parsed(needed), database=self.config, log_mining=self.mining, capture=self.shared)
 
     def rules(self) -> KeepingRules | None:
         """As the adapter has them."""
