@@ -1,6 +1,6 @@
-"""A process that has imported what the commands of `minercdc` import, and forks for each command: see `tests.forked`.
+"""A process that has imported what the commands of a program import, and forks for each command: see `tests.forked`.
 
-Takes the number of its socket. Each request is a JSON object `arguments`, `environment`, `directory` with two descriptors, for standard
+Takes the number of its socket and the program, `minercdc` or `minercdc_sandbox`. Each request is a JSON object `arguments`, `environment`, `directory` with two descriptors, for standard
 output and standard error. It answers with `{"pid": ..}`, and with `{"pid": .., "status": ..}` when that process has ended. It ends with its
 socket's other end; the commands do not end with it.
 """
@@ -14,28 +14,29 @@ import os
 import select
 import socket
 import sys
+from types import ModuleType
 
-import minercdc.__main__ as entry
-from minercdc.cli import main
+_IMPORTED = {
+    "minercdc_sandbox": (),
+    "minercdc": (
+        "bundle",
+        "capture.txlog.installation",
+        "capture.txlog.printing",
+        "checks",
+        "cli.display",
+        "connector",
+        "plan",
+        "relay.server",
+        "repositioning",
+        "signal_answers",
+        "stored_offset",
+        "tail",
+        "verification",
+    ),
+}
 
-_IMPORTED = (
-    "bundle",
-    "capture.txlog.installation",
-    "capture.txlog.printing",
-    "checks",
-    "cli.display",
-    "connector",
-    "plan",
-    "relay.server",
-    "repositioning",
-    "signal_answers",
-    "stored_offset",
-    "tail",
-    "verification",
-)
 
-
-def serve(link: socket.socket) -> bool:
+def serve(link: socket.socket, entry: ModuleType) -> bool:
     """Until the other end is closed, or, in a forked process, until it is ready to run the command: then it returns True."""
     children: dict[int, int] = {}
     while True:
@@ -54,7 +55,7 @@ def serve(link: socket.socket) -> bool:
                 for one in children:
                     os.close(one)
                 link.close()
-                _become(json.loads(request), *descriptors)
+                _become(entry, json.loads(request), *descriptors)
                 return True
             for one in descriptors:
                 os.close(one)
@@ -69,8 +70,8 @@ def _send(link: socket.socket, **message: int) -> None:
         os._exit(0)
 
 
-def _become(request: dict[str, object], output: int, errors: int) -> None:
-    """What Popen and the interpreter do before `python -m minercdc` runs."""
+def _become(entry: ModuleType, request: dict[str, object], output: int, errors: int) -> None:
+    """What Popen and the interpreter do before `python -m` runs the program."""
     os.setsid()
     os.dup2(output, 1)
     os.dup2(errors, 2)
@@ -87,8 +88,10 @@ def _become(request: dict[str, object], output: int, errors: int) -> None:
 
 
 if __name__ == "__main__":
-    for name in _IMPORTED:
-        importlib.import_module(f"minercdc.{name}")
+    program = sys.argv[2]
+    module = importlib.import_module(f"{program}.__main__")
+    for name in _IMPORTED[program]:
+        importlib.import_module(f"{program}.{name}")
     gc.freeze()  # a collection would copy the pages that the processes share
-    if serve(socket.socket(fileno=int(sys.argv[1]))):
-        main()
+    if serve(socket.socket(fileno=int(sys.argv[1])), module):
+        module.main()

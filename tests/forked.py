@@ -1,6 +1,6 @@
-"""Commands of `minercdc` without the second that their imports take: forked by a process that has done them.
+"""Commands of `minercdc`, and sandboxes, without the second that their imports take: forked by a process that has done them.
 
-The processes are like those of `python -m minercdc` in all else: each has its own session, environment, directory and output, takes signals, and
+The processes are like those of `python -m minercdc` and `python -m minercdc_sandbox` in all else: each has its own session, environment, directory and output, takes signals, and
 can be killed.
 """
 
@@ -34,9 +34,13 @@ def _read_by_imports(name: str) -> bool:
 
 
 class ForkServer:
-    """The process that forks; started with the first command."""
+    """The process that forks; started with the first command.
 
-    def __init__(self) -> None:
+    :param program: `minercdc` or `minercdc_sandbox`.
+    """
+
+    def __init__(self, program: str = "minercdc") -> None:
+        self._program = program
         self._lock = threading.Lock()
         self._environment: dict[str, str] = {}
         self._link: socket.socket | None = None
@@ -86,7 +90,7 @@ class ForkServer:
         ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._environment = dict(os.environ)
         with its:
-            command = [sys.executable, "-P", str(_SERVER), str(its.fileno())]
+            command = [sys.executable, "-P", str(_SERVER), str(its.fileno()), self._program]
             process = subprocess.Popen(command, pass_fds=[its.fileno()], start_new_session=True)
 
         def end() -> None:

@@ -48,9 +48,8 @@ class Cluster(SandboxProcess):
 
     def restart(self) -> None:
         """Killed, and started again where it was."""
-        self.process.kill()
-        self.process.communicate()
-        self.process = SandboxProcess((), "--data", str(self._directory), "--port", str(self.port)).process
+        self.kill()
+        super().__init__((), "--data", str(self._directory), "--port", str(self.port))
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.connector import MinerCdc
+from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.forked import ForkedProcess, ForkServer
 
 from minercdc.local.ports import free_port
@@ -36,6 +37,15 @@ def test_it_is_a_process_of_its_own_that_can_be_killed(waiting: MinerCdc) -> Non
         waiting.process.wait(0.1)
     waiting.kill()
     assert waiting.process.returncode == waiting.process.poll() == -signal.SIGKILL
+
+
+def test_a_sandbox_is_forked_too_and_ends_with_the_status_of_its_signal() -> None:
+    stopped, killed = SandboxProcess(), SandboxProcess()
+    assert isinstance(stopped.process, ForkedProcess)
+    with stopped.connect(), killed.connect():
+        assert killed.kill() == ""
+    assert stopped.stop() == (0, "")
+    assert killed.process.returncode == -signal.SIGKILL
 
 
 def test_output_status_and_usage_are_those_of_the_module(tmp_path: Path) -> None:

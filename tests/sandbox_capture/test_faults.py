@@ -290,8 +290,7 @@ def test_a_database_that_is_restarted_is_gone_on_with(tmp_path: Path, committed:
             for marker in itertools.count(2):
                 lab.run(f"insert into item (id) values ({marker + 100})")
                 lab.app.commit()
-                server.process.kill()
-                server.process.communicate()
+                server.kill()
                 with pytest.raises(oracledb.Error):
                     lab.run("insert into item (id) values (3)")
                 server = SandboxProcess((), "--data", str(tmp_path / "data"), "--port", str(server.port))

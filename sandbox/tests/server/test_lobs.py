@@ -352,8 +352,7 @@ def test_recovery_undoes_lob_changes(tmp_path: Path) -> None:
     lab.run("insert into doc (id, c) values (2, 'small')")
     with process.connect(service="ORCLCDB") as admin, admin.cursor() as cursor:
         cursor.execute("alter system switch logfile")
-    process.process.kill()
-    process.process.communicate()
+    process.kill()
     process = SandboxProcess((), "--data", str(tmp_path / "data"))
     lab = Lab(process)
     assert lab.cursor.execute("select id, to_char(c) from doc").fetchall() == [(1, "old")]

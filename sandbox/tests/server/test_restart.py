@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,11 +22,6 @@ def running(directory: Path, *arguments: str) -> Iterator[SandboxProcess]:
     finally:
         if server.process.poll() is None:
             assert server.stop() == (0, "")
-
-
-def kill(server: SandboxProcess) -> None:
-    server.process.send_signal(signal.SIGKILL)
-    server.process.communicate()
 
 
 def mined(server: SandboxProcess, columns: str, where: str) -> list[tuple[object, ...]]:
@@ -85,7 +79,7 @@ def test_a_kill_loses_open_transactions_and_nothing_else(tmp_path: Path) -> None
                 other.cursor().execute("insert into item values (50, 'kept')")
                 other.commit()
             ((xid,),) = server.connect().cursor().execute("select xid from v$transaction").fetchall()
-            kill(server)
+            server.kill()
             with suppress(oracledb.Error):
                 connection.close()
     with running(tmp_path) as server, server.connect("app", "app") as connection:
@@ -135,7 +129,7 @@ def test_acknowledged_commits_survive_a_kill(tmp_path: Path) -> None:
             enough = len(acknowledged) + turn.randrange(50, 400)
             while len(acknowledged) < enough:
                 assert any(writer.is_alive() for writer in writers)
-            kill(server)
+            server.kill()
             for writer in writers:
                 writer.join()
 
@@ -150,7 +144,7 @@ def test_ddl_and_log_switches_survive_a_kill(tmp_path: Path) -> None:
             system.cursor().execute("alter system switch logfile")
             cursor.execute("alter table item add (name varchar2(10) default 'n' not null)")
             logs = system.cursor().execute("select sequence#, status from v$log order by 1").fetchall()
-            kill(server)
+            server.kill()
             with suppress(oracledb.Error):
                 connection.close()
     with running(tmp_path) as server, server.connect("app", "app") as connection:
@@ -172,7 +166,7 @@ def test_an_incarnation_survives_a_kill(tmp_path: Path) -> None:
         with server.connect("app", "app") as connection:
             connection.cursor().execute("insert into item values (1)")
             connection.commit()
-            kill(server)
+            server.kill()
             with suppress(oracledb.Error):
                 connection.close()
     with running(tmp_path) as server:
@@ -188,7 +182,7 @@ def test_an_archived_log_without_a_record_is_there_after_a_kill(tmp_path: Path) 
         with server.connect() as connection:
             connection.cursor().execute("alter database enable public thread 2")
             connection.cursor().execute("alter system archive log current")
-        kill(server)
+        server.kill()
     with running(tmp_path) as server:
         assert mined(server, "count(*)", "thread# = 2 and operation_code < 4") == [(0,)]
 
@@ -217,7 +211,7 @@ def test_partitions_and_old_versions_survive_a_kill(tmp_path: Path) -> None:
             before = cursor.execute("select rowid, id, n from part order by id").fetchall()
             cursor.execute("insert into part values (1500, 0)")
             cursor.execute("update part set id = 3500 where id = 5")
-        kill(server)
+        server.kill()
     with running(tmp_path) as server, server.connect("app", "app") as connection:
         cursor = connection.cursor()
         assert cursor.execute("select rowid, id, n from part order by id").fetchall() == before
