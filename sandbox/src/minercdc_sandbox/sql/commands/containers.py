@@ -37,9 +37,9 @@ def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
 
 
 def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
-    """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`: remove it with all its objects; no other one gets its CON_ID,
-    which its redo has. Raises ORA-01031, ORA-65040 outside the root, ORA-65011, ORA-65017 for the root and the seed, ORA-65025
-    while it is open. Commits the open transaction first, as `committed`. Syntax errors are those of `Parser`."""
+    """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`: remove it with all its objects and its recycle bin; no other
+    one gets its CON_ID, which its redo has. Raises ORA-01031, ORA-65040 outside the root, ORA-65011, ORA-65017 for the root and
+    the seed, ORA-65025 while it is open. Commits the open transaction first, as `committed`. Syntax errors are those of `Parser`."""
     _in_root(session)
     container = _named(session, parser)
     if not parser.word("KEEP", "DATAFILES"):
@@ -48,7 +48,7 @@ def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
     if container.open_mode != "MOUNTED":
         raise OraError(65025, f"Pluggable database {container.name} is not closed on all instances.")
     with committed(session):
-        for table in list(container.tables.values()):
+        for table in [*container.tables.values(), *container.dropped.values()]:
             session.storage.drop_segment(table)
             session.catalog.purge(table)
         del session.catalog.containers[container.con_id]
