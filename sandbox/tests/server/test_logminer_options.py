@@ -167,6 +167,29 @@ def test_the_list_must_not_change_while_it_is_read(lab: Lab) -> None:
             reading.fetchall()
 
 
+def test_a_file_that_is_refused_leaves_the_list_as_it_was(lab: Lab) -> None:
+    lab.run("create table a (id number)")
+    lab.cursor.executemany("insert into a values (:1)", [(n,) for n in range(2000)])
+    lab.commit()
+    lab.start()
+    listed = "select filename from v$logmnr_logs"
+    ((name,),) = lab.mining.execute(listed).fetchall()
+    with lab.mining.connection.cursor() as reading:
+        reading.prefetchrows = reading.arraysize = 2
+        reading.execute("select sql_redo from v$logmnr_contents where seg_name = 'A'")
+        reading.fetchmany(4)
+        for file, option, error in (
+            (name, "addfile", "ORA-01289"),
+            ("nowhere.arc", "addfile", "ORA-01284"),
+            ("nowhere.arc", "new", "ORA-01284"),
+            (name, "new + 40", "ORA-01283"),
+        ):
+            add_one = f"begin dbms_logmnr.add_logfile('{file}', dbms_logmnr.{option}); end;"
+            assert error in errors_of(lab.mining.connection, add_one)
+        assert lab.mining.execute(listed).fetchall() == [(name,)]
+        assert len(reading.fetchall()) == 1997, "the query of before goes on"
+
+
 def test_string_literals_follow_the_session(lab: Lab) -> None:
     lab.run("create table t (d date, s timestamp, i interval day to second, n number)")
     lab.run(
