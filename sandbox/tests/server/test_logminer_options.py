@@ -78,6 +78,23 @@ def test_a_dictionary_in_the_redo_knows_the_tables_of_its_time(lab: Lab, admin: 
     ]
 
 
+def test_a_dictionary_in_the_redo_knows_the_names_of_its_time(lab: Lab, admin: oracledb.Cursor) -> None:
+    lab.run("create table a (id number)", "rename a to b")
+    build(lab)
+    lab.run("insert into b values (1)", "alter table b rename to c", "insert into c values (2)", "rename c to d")
+    lab.run("insert into d values (3)", "create table b (id number)", "insert into b values (4)")
+    lab.commit()
+    lab.run("drop table d", "flashback table d to before drop rename to e", "insert into e values (5)")
+    lab.commit()
+    tracked = texts(lab, "dbms_logmnr.dict_from_redo_logs + dbms_logmnr.ddl_dict_tracking", logs(lab))
+    names = ("B", "C", "D", "B", "E")
+    assert tracked == [f'insert into "LAB"."{name}"("ID") values (\'{n}\');' for n, name in enumerate(names, 1)]
+    untracked = texts(lab, "dbms_logmnr.dict_from_redo_logs", logs(lab))
+    assert [text.split('"')[3] for text in untracked if "UNKNOWN" not in text] == ["B"] * 4
+    online = texts(lab, "dbms_logmnr.dict_from_online_catalog", logs(lab))
+    assert [text.split('"')[3] for text in online] == ["E", "E", "E", "B", "E"]
+
+
 def test_without_a_dictionary_nothing_is_known(lab: Lab) -> None:
     lab.run("create table a (id number)", "insert into a values (1)")
     lab.commit()
