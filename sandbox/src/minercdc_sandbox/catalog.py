@@ -114,12 +114,13 @@ class Catalog:
     dbid = 2_859_123_456
     log_mode = "ARCHIVELOG"
     max_string_size = STANDARD
-    goldengate = False
-    force_logging = False
+    goldengate = force_logging = False
     parameters: Mapping[str, str] = MappingProxyType({})
     """Values of ALTER SYSTEM SET that are recorded only, by name in lower case."""
     dropped_pdbs: Mapping[int, Container] = MappingProxyType({})
     """What DROP PLUGGABLE DATABASE removed, by CON_ID, without what was in it: its redo is in the logs still."""
+    names: Mapping[int, tuple[tuple[int, str], ...]] = MappingProxyType({})
+    """Earlier names of tables, with the last SCN of each, the first first, by OBJECT_ID of the table or partition."""
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Take the state that pickle read from a data directory. Members of later releases get their defaults, no job is running,
@@ -381,8 +382,7 @@ class Catalog:
         """Remove a table, also from the recycle bin, its triggers and its identity column's sequence; not its versions."""
         place = self.containers[table.container]
         place.tables.pop((table.owner, table.name), None)
-        if table.dropped_as:
-            place.dropped.pop(table.dropped_as, None)
+        place.dropped.pop(table.dropped_as or "", None)
         place.sequences.pop((table.owner, f"ISEQ$$_{table.object_id}"), None)
         for trigger in self.triggers_of(table):
             del place.triggers[trigger.owner, trigger.name]

@@ -221,22 +221,22 @@ class SandboxDatabase:
         """Service names in upper case, with the downstream database's once it is open; see `interfaces.Database`."""
         return (*self._places(), *((downstream.SERVICE,) if self._downstream is not None else ()))
 
-    def open_session(self, user: str, service: str, client: Mapping[str, str]) -> SandboxSession:
+    def open_session(self, user: str, service: str, client: Mapping[str, str], *, renewed: bool = False) -> SandboxSession:
         """Open a session of a user whose password, or whose proxy's, was proved, and put it into `sessions`; see
         `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045; ORA-28150 for the member `proxy` of
         `client` that may not log on in the user's place; and as `Faults.meet`."""
         if (other := self._of(service)) is not self:
-            return other.open_session(user, service, client)
+            return other.open_session(user, service, client, renewed=renewed)
         self.faults.meet("connect", user)
         container, instance = self._places().get(service.upper(), (0, 0))
         if not container:
             raise OraError(12514, f"Cannot connect to database. Service {service} is not registered with the listener.")
         if proxy := client.get("proxy"):
-            self._check_account(container, proxy)
+            self._check_account(container, proxy, renewed=renewed)
             known = self.catalog.user(container, user)
             if known is None or proxy not in known.proxies:
                 raise OraError(28150, f"user {proxy} not authorized to connect as user {user}")
-        self._check_account(container, user)
+        self._check_account(container, user, renewed=renewed and not proxy)
         with self.storage.lock:
             sid, serial = next(sid for sid in self._sids if sid not in self.sessions), next(self._serials)
             details = {**client, "sid": str(sid), "serial": str(serial)}
@@ -245,13 +245,13 @@ class SandboxDatabase:
             self.sessions[sid] = session
         return session
 
-    def _check_account(self, container: int, user: str) -> None:
+    def _check_account(self, container: int, user: str, *, renewed: bool) -> None:
         found = self.catalog.user(container, user)
         if found is None:
             raise OraError(1017, "invalid username/password; logon denied")
         if found.locked:
             raise OraError(28000, "The account is locked.")
-        if found.expired:
+        if found.expired and not renewed:
             raise OraError(28001, "The account has expired.")
         if not found.has("CREATE SESSION") and not found.has("CONNECT"):
             raise OraError(1045, f"user {user} lacks CREATE SESSION privilege; logon denied")

@@ -304,11 +304,12 @@ class Database(Protocol):
     def services(self) -> Sequence[str]:
         """Service names, upper case; a connect to another is refused with ORA-12514, by SID with ORA-12505."""
 
-    def open_session(self, user: str, service: str, client: Mapping[str, str]) -> Session:
+    def open_session(self, user: str, service: str, client: Mapping[str, str], *, renewed: bool = False) -> Session:
         """Open a session of a user whose password was proved, or whose proxy's was. Raises ORA-12514, ORA-01017, ORA-28000,
         ORA-28001, ORA-01045, ORA-28150, the errors of the faults that hit the connect, and `faults.ConnectionLost`.
 
         :param client: program, machine, osuser, pid, terminal, driver; `proxy`: the user who logs on in the place of `user`.
+        :param renewed: the password that was proved gets another one next, so it may have expired.
         """
 
     def change_password(self, user: str, service: str, password: str) -> None:

@@ -77,6 +77,24 @@ def test_logons_are_refused_with_oracles_codes(schema: SandboxProcess) -> None:
     assert "ORA-12505" in logon_error(schema, dsn=None, host=schema.host, port=schema.port, sid="nowhere")
 
 
+def test_a_refused_logon_does_not_change_the_password(schema: SandboxProcess) -> None:
+    where = f"{schema.host}:{schema.port}"
+    with schema.connect() as admin, admin.cursor() as cursor:
+        cursor.execute("create user renewing identified by first")
+        change = {"user": "renewing", "password": "first", "newpassword": "second"}
+        assert "ORA-01045" in logon_error(schema, **change)
+        cursor.execute("grant create session to renewing")
+        cursor.execute("alter user renewing account lock")
+        assert "ORA-28000" in logon_error(schema, **change)
+        cursor.execute("alter user renewing account unlock")
+        assert "ORA-38802" in logon_error(schema, edition="other", **change)
+        assert "ORA-12514" in logon_error(schema, dsn=f"{where}/nowhere", **change)
+        assert "ORA-28150" in logon_error(schema, **change | {"user": "renewing[app]"})
+        schema.connect("renewing", "first").close()
+        oracledb.connect(dsn=schema.dsn, **change).close()
+    schema.connect("renewing", "second").close()
+
+
 @pytest.mark.parametrize("suffix", [":pooled", ":shared"])
 def test_pooled_servers_are_not_there(schema: SandboxProcess, suffix: str) -> None:
     assert "ORA-12520" in logon_error(schema, dsn=schema.dsn + suffix)

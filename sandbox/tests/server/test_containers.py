@@ -106,6 +106,18 @@ def test_pluggable_databases_have_users_tables_and_xids_of_their_own(fresh_sandb
         assert cursor.execute("select count(*) from v$pdbs where name = 'SALES'").fetchall() == [(0,)]
 
 
+def test_a_session_in_a_dropped_pdb_is_killed(fresh_sandbox: SandboxProcess) -> None:
+    with (
+        root(fresh_sandbox) as admin,
+        fresh_sandbox.connect("c##minercdc", "minercdc", fresh_sandbox.root_service) as common,
+    ):
+        admin.cursor().execute("create pluggable database sales admin user boss identified by boss")
+        common.cursor().execute("alter session set container = sales")
+        admin.cursor().execute("drop pluggable database sales including datafiles")
+        fails(28, common, "select 1 from dual")
+        admin.cursor().execute("select count(*) from v$session")
+
+
 def test_redo_of_a_dropped_pdb_is_of_unknown_tables_and_of_no_name(fresh_sandbox: SandboxProcess) -> None:
     fresh_sandbox.create_user("app")
     with root(fresh_sandbox) as admin, admin.cursor() as cursor:

@@ -225,6 +225,22 @@ def test_erase_counts_the_characters_before_it(lab: Lab) -> None:
     assert "e_len :=  2;\n  dbms_lob.erase(loc_c, e_len, 2);" in str(statement)
 
 
+@pytest.mark.parametrize("offset", [1, 2, 3])
+def test_what_logminer_says_of_erased_surrogates_is_not_known(lab: Lab, offset: int) -> None:
+    lab.run("insert into doc values (60, 't', 'a\U0001f600bcdef', null)")
+    lab.commit()
+    lab.mark()
+    with pytest.raises(oracledb.DatabaseError, match=r"ORA-03001: .*DBMS_LOB\.ERASE of characters beyond U\+FFFF"):
+        write_in_place(
+            lab, "c", oracledb.DB_TYPE_CLOB, f"declare n integer := 2; begin dbms_lob.erase(:lob, n, {offset}); end"
+        )
+    write_in_place(lab, "c", oracledb.DB_TYPE_CLOB, "declare n integer := 2; begin dbms_lob.erase(:lob, n, 4); end")
+    lab.commit()
+    assert lab.cursor.execute("select to_char(c) from doc").fetchall() == [("a\U0001f600  def",)]
+    [statement] = lab.redo("operation_code = 29")
+    assert "e_len :=  2;\n  dbms_lob.erase(loc_c, e_len, 3);" in str(statement)
+
+
 def test_e59_erase(lab: Lab, profile: str) -> None:
     lab.run("insert into doc values (59, 't', 'abcdef', null)")
     lab.commit()

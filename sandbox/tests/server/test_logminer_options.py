@@ -78,6 +78,23 @@ def test_a_dictionary_in_the_redo_knows_the_tables_of_its_time(lab: Lab, admin: 
     ]
 
 
+def test_a_dictionary_in_the_redo_knows_the_names_of_its_time(lab: Lab, admin: oracledb.Cursor) -> None:
+    lab.run("create table a (id number)", "rename a to b")
+    build(lab)
+    lab.run("insert into b values (1)", "alter table b rename to c", "insert into c values (2)", "rename c to d")
+    lab.run("insert into d values (3)", "create table b (id number)", "insert into b values (4)")
+    lab.commit()
+    lab.run("drop table d", "flashback table d to before drop rename to e", "insert into e values (5)")
+    lab.commit()
+    tracked = texts(lab, "dbms_logmnr.dict_from_redo_logs + dbms_logmnr.ddl_dict_tracking", logs(lab))
+    names = ("B", "C", "D", "B", "E")
+    assert tracked == [f'insert into "LAB"."{name}"("ID") values (\'{n}\');' for n, name in enumerate(names, 1)]
+    untracked = texts(lab, "dbms_logmnr.dict_from_redo_logs", logs(lab))
+    assert [text.split('"')[3] for text in untracked if "UNKNOWN" not in text] == ["B"] * 4
+    online = texts(lab, "dbms_logmnr.dict_from_online_catalog", logs(lab))
+    assert [text.split('"')[3] for text in online] == ["E", "E", "E", "B", "E"]
+
+
 def test_without_a_dictionary_nothing_is_known(lab: Lab) -> None:
     lab.run("create table a (id number)", "insert into a values (1)")
     lab.commit()
@@ -165,6 +182,29 @@ def test_the_list_must_not_change_while_it_is_read(lab: Lab) -> None:
         lab.mining.execute("begin dbms_logmnr.remove_logfile(:1); end;", [name])
         with pytest.raises(oracledb.DatabaseError, match="ORA-01315"):
             reading.fetchall()
+
+
+def test_a_file_that_is_refused_leaves_the_list_as_it_was(lab: Lab) -> None:
+    lab.run("create table a (id number)")
+    lab.cursor.executemany("insert into a values (:1)", [(n,) for n in range(2000)])
+    lab.commit()
+    lab.start()
+    listed = "select filename from v$logmnr_logs"
+    ((name,),) = lab.mining.execute(listed).fetchall()
+    with lab.mining.connection.cursor() as reading:
+        reading.prefetchrows = reading.arraysize = 2
+        reading.execute("select sql_redo from v$logmnr_contents where seg_name = 'A'")
+        reading.fetchmany(4)
+        for file, option, error in (
+            (name, "addfile", "ORA-01289"),
+            ("nowhere.arc", "addfile", "ORA-01284"),
+            ("nowhere.arc", "new", "ORA-01284"),
+            (name, "new + 40", "ORA-01283"),
+        ):
+            add_one = f"begin dbms_logmnr.add_logfile('{file}', dbms_logmnr.{option}); end;"
+            assert error in errors_of(lab.mining.connection, add_one)
+        assert lab.mining.execute(listed).fetchall() == [(name,)]
+        assert len(reading.fetchall()) == 1997, "the query of before goes on"
 
 
 def test_string_literals_follow_the_session(lab: Lab) -> None:

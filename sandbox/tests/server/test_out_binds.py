@@ -96,6 +96,17 @@ def test_the_last_row_changed_is_returned(cursor: oracledb.Cursor) -> None:
     assert cursor.lastrowid is None
 
 
+def test_the_last_row_inserted_with_an_error_log_is_returned(cursor: oracledb.Cursor) -> None:
+    cursor.execute("begin dbms_errlog.create_error_log('handed'); end;")
+    insert = "insert into handed values (:1, :2) log errors reject limit unlimited"
+    cursor.executemany(insert, [[1, "x"], [2, "y"], [1, "again"]])
+    assert cursor.execute("select id from handed where rowid = :1", [cursor.lastrowid]).fetchall() == [(2,)]
+    cursor.execute(insert, [2, "again"])
+    assert cursor.rowcount == 0
+    assert cursor.lastrowid is None
+    cursor.execute("drop table err$_handed purge")
+
+
 def test_a_failed_array_counts_the_rows_before(cursor: oracledb.Cursor) -> None:
     with pytest.raises(oracledb.IntegrityError, match="ORA-00001"):
         cursor.executemany("insert into handed values (:1, :2)", [(1, "a"), (2, "b"), (1, "c"), (3, "d")])

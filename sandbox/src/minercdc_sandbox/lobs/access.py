@@ -84,7 +84,9 @@ def trim(session: SqlSession, locator: bytes, new_length: int) -> bytes:
 def erase(session: SqlSession, locator: bytes, offset: int, amount: int) -> tuple[bytes, int]:
     """Overwrite `amount` units from the 1-based `offset` on with blanks or zero bytes, up to the LOB's end; returns the new
     locator, and how many units that were: 0, and the same locator, after the end. Raises as `write`, and ORA-21560 for an offset
-    or amount below 1."""
+    or amount below 1; ORA-03001 for surrogates in a row's LOB: LogMiner counts a text's amount in code points
+    (docs/reference/logminer-facts.md#b-7-3), but whether of an erase those that were there or the blanks, which are more, is not
+    known."""
     if offset < 1 or amount < 1:
         raise _out_of_range()
     found, store = unpack(locator), _store(session)
@@ -96,10 +98,14 @@ def erase(session: SqlSession, locator: bytes, offset: int, amount: int) -> tupl
     if found.temporary:
         store.write_temporary(found.temporary, offset - 1, blank)
         return locator, count
-    changed = _change_row(
-        session, found, RedoOp.LOB_ERASE, offset - 1, count, lambda old, owner: store.write(old, offset - 1, blank, owner)
-    )
-    return changed, count
+
+    def blanked(old: LobValue, owner: int) -> LobValue:
+        erased = store.read(old, offset - 1, count)
+        if isinstance(erased, str) and any("\ud800" <= one <= "\udfff" or one > "\uffff" for one in erased):
+            raise OraError(3001, "unimplemented feature: DBMS_LOB.ERASE of characters beyond U+FFFF")
+        return store.write(old, offset - 1, blank, owner)
+
+    return _change_row(session, found, RedoOp.LOB_ERASE, offset - 1, count, blanked), count
 
 
 def create_temporary(session: SqlSession, kind: LobKind) -> bytes:

@@ -92,6 +92,7 @@ class TableText:
     :param shape: None for a table LogMiner has no SQL for: its rows show `comment`, or Unsupported when that is None.
     :param mismatch: the dictionary has another version of the table or does not know it.
     :param partition: name of the partition that the record's object is; None for a table.
+    :param renamed: the table had another name at other times, which the dictionary may know.
     """
 
     owner: str
@@ -100,6 +101,7 @@ class TableText:
     mismatch: bool = False
     comment: str | None = None
     partition: str | None = None
+    renamed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +202,7 @@ class RowWriter:
     """Makes the view's rows of records; keeps what recurs, for one scan by one thread.
 
     :param catalog: of the database that wrote the redo.
-    :param table_text: looks a record's table version up in the dictionary; the answer is kept.
+    :param table_text: looks a record's table version up in the dictionary; the answer is kept but for a renamed table.
     :param columns: positions that are read; None for all. What is costly and not read is left None.
     :param recent: filled with records by half the handle of their old values, 4096 at most; without it there are no handles, as
         when neither REDO_VALUE nor UNDO_VALUE is read.
@@ -317,7 +319,9 @@ class RowWriter:
         key = (record.data_obj, record.data_obj_v)
         text = self._tables.get(key)
         if text is None:
-            text = self._tables[key] = self._table_text(record)
+            text = self._table_text(record)
+            if not text.renamed:
+                self._tables[key] = text
         return text
 
     def _object(self, record: RedoRecord) -> tuple[Cell, ...]:

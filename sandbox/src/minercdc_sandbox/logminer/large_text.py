@@ -1,7 +1,7 @@
 """SQL_REDO of LOB, XML and extended string records (docs/reference/logminer-facts.md#b-7-2).
 
 19c prints the locator's SELECT in the LOB_LOCATOR row and one statement per piece; 23ai prints nothing there and a whole
-PL/SQL block per piece. Amounts and offsets count code points of CLOBs (UTF-16 units the amount of an ERASE), bytes of BLOBs.
+PL/SQL block per piece. Amounts and offsets count code points of CLOBs, bytes of BLOBs.
 """
 
 from __future__ import annotations

@@ -176,17 +176,18 @@ class Mining:
         """Names and text of the record's table version, as the dictionary knows it. Raises as `literal`."""
         version = self._look_up(record)
         national = self._catalog.national_columns(record.data_obj, record.data_obj_v)
+        renamed = record.data_obj in self._catalog.names and Option.DICT_FROM_REDO_LOGS in self.options
         if version is None:
             owner, table = "UNKNOWN", f"OBJ# {record.data_obj}"
             return TableText(owner, table, raw_shape(owner, table, _width(record), text, national), mismatch=True)
+        made = partial(TableText, version.owner, version.table, partition=version.partition, renamed=renamed)
         if version.data_obj_v != record.data_obj_v:
-            shape = raw_shape(version.owner, version.table, _width(record), text, national)
-            return TableText(version.owner, version.table, shape, mismatch=True, partition=version.partition)
+            return made(raw_shape(version.owner, version.table, _width(record), text, national), mismatch=True)
         if version.temporary:
-            return TableText(version.owner, version.table, None, comment=_TEMPORARY)
+            return made(None, comment=_TEMPORARY)
         if _has_long_name(version) or _is_unsupported(version, text):
-            return TableText(version.owner, version.table, None, partition=version.partition)
-        return TableText(version.owner, version.table, self._shapes.known(version, text), partition=version.partition)
+            return made(None)
+        return made(self._shapes.known(version, text))
 
     def _plain_rows(self, writer: RowWriter, first_record: FirstRecord | None) -> Iterator[tuple[Cell, ...]]:
         known: dict[TransactionKey, MinedTransaction] = {}

@@ -49,7 +49,7 @@ class LogMinerSession:
     :ivar files: in the order added; all of `origin`, where the last one added is from; None before the first.
     :ivar missing: (thread, first sequence, last sequence) of each gap that made the last START_LOGMNR fail with ORA-01291;
         [] after a later change of the list and after END_LOGMNR.
-    :ivar changes: rises with each change of the list of files, also when the file to add is refused, and with END_LOGMNR.
+    :ivar changes: rises with each change of the list of files and with END_LOGMNR.
     :ivar memory, shapes: kept by earlier readings for later ones.
     :ivar mining: the mining that the last START_LOGMNR without an error began; None before, after END_LOGMNR and after
         ADD_LOGFILE with NEW.
@@ -105,8 +105,8 @@ def picked_rows(
 
 
 def add_logfile(session: ViewSession, arguments: Arguments) -> None:
-    """ADD_LOGFILE, with REMOVEFILE as REMOVE_LOGFILE; NEW empties the list first and ends the mining, also if the file is
-    refused. Raises ORA-01283, 01284, 01287, 01289, 01290, 65040 in a PDB, 01324 for a log of another database than that of the
+    """ADD_LOGFILE, with REMOVEFILE as REMOVE_LOGFILE; NEW begins another list and ends the mining. A file that is refused leaves
+    list and mining as they were. Raises ORA-01283, 01284, 01287, 01289, 01290, 65040 in a PDB, 01324 for a log of another database than that of the
     listed ones, and as `Arguments.text` and `integer`.
 
     A standby has archived logs only: online ones are files of the primary.
@@ -115,27 +115,26 @@ def add_logfile(session: ViewSession, arguments: Arguments) -> None:
         raise OraError(65040, "operation not allowed from within a pluggable database")
     name, option = arguments.text("LOGFILENAME"), arguments.integer("OPTIONS")
     state = state_of(session)
-    if option == NEW:
-        state.files, state.mining = [], None
-    elif option == REMOVEFILE:
+    if option == REMOVEFILE:
         _remove(session, name)
         return
-    elif option not in (None, ADDFILE):
+    if option not in (None, NEW, ADDFILE):
         raise OraError(1283, "Options parameter specified is invalid")
-    state.missing = []
-    state.changes += 1
+    files = [] if option == NEW else state.files
     received = session.database.received
-    if received is not None and received.is_other(name) and state.files:
+    if received is not None and received.is_other(name) and files:
         raise OraError(1324, f"cannot add file {name} due to DB_ID mismatch")
     origin, log = locate(session.database, name)
-    if state.files and origin != state.origin:
+    if files and origin != state.origin:
         raise OraError(1324, f"cannot add file {name} due to DB_ID mismatch")
     if session.on_standby and all(archived.name != name for archived in session.database.redo.archived()):
         raise OraError(1284, f"file {name} cannot be opened")
-    if any((log.thread, log.sequence) == (other.thread, other.sequence) for other in state.files):
+    if any((log.thread, log.sequence) == (other.thread, other.sequence) for other in files):
         raise OraError(1289, f"cannot add duplicate logfile {name}")
-    state.files.append(log)
-    state.origin = origin
+    if option == NEW:
+        state.mining = None
+    state.files, state.origin, state.missing = [*files, log], origin, []
+    state.changes += 1
 
 
 def remove_logfile(session: ViewSession, arguments: Arguments) -> None:

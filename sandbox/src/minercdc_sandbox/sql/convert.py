@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from minercdc_sandbox.interfaces import Cell, OraError
 from minercdc_sandbox.lobs.values import LobStore
 from minercdc_sandbox.sql import binary, intervals, number, temporal, zones
-from minercdc_sandbox.sql.date_formats import compiled, to_char, to_moment
+from minercdc_sandbox.sql.date_formats import check_of_dates, compiled, shows_zone, to_char, to_moment
 from minercdc_sandbox.sql.nls import Nls
 from minercdc_sandbox.sql.temporal import TimeKind
 from minercdc_sandbox.sql.types import BINARY_SIZES, KIND, LARGE, NUMERIC, TEMPORAL, TEXT, Family, SqlType, inconsistent
@@ -133,10 +133,12 @@ def hex_to_raw(text: str) -> bytes | None:
 
 def parse_temporal(text: str, family: Family, model: str | None, how: Conversion) -> bytes:
     """The cell of a text in a family of TEMPORAL, by `model` or, when that is None, the session's format. Raises as
-    `date_formats.to_moment` and `temporal.to_utc`."""
+    `date_formats.to_moment` and `temporal.to_utc`, and for a DATE as `check_of_dates`."""
     nls = how.nls
     if model is None:
         model = model_of(family, nls)
+    if family is Family.DATE:
+        check_of_dates(model)
     moment, zone = to_moment(text, model, how.today)
     if family is Family.ZONED:
         return temporal.zoned(moment, nls.zone if zone is None else zone)
@@ -176,10 +178,14 @@ def model_of(family: Family, nls: Nls) -> str:
 
 def date_text(cell: bytes, kind: str, model: str, digits: int, zone: Zone) -> str:
     """TO_CHAR of a date or timestamp of a `TimeKind` by `model`. `digits`: of plain FF; `zone`: of the session, for all but
-    ZONED. Raises as `to_char`, `temporal.retime` and `temporal.offset_of`."""
+    ZONED, in which a TIMESTAMP is read when the model shows it. Raises as `to_char`, `temporal.retime`, `temporal.offset_of` and
+    `zones.offset_of_local`, and for a DATE as `check_of_dates`."""
+    if kind == TimeKind.DATE:
+        check_of_dates(model)
     if kind == TimeKind.ZONED:
         shown = temporal.zone_of(cell)
         return to_char(temporal.local(cell), model, digits=digits, zone=shown, offset=temporal.offset_of(cell))
+    utc = cell
     if kind == TimeKind.LOCAL:
         cell = temporal.retime(cell, TimeKind.LOCAL, TimeKind.TIMESTAMP, zone)
     elif cell[0] >= 100 and cell[1] >= 100:
@@ -187,7 +193,11 @@ def date_text(cell: bytes, kind: str, model: str, digits: int, zone: Zone) -> st
         if quick is not None:
             return quick(cell)
     moment = temporal.decode(cell)
-    return to_char(moment, model, digits=digits, zone=zone, offset=zones.offset_at(zone, moment))
+    offset = 0
+    if shows_zone(model):
+        local = kind == TimeKind.LOCAL
+        offset = zones.offset_at(zone, temporal.decode(utc)) if local else zones.offset_of_local(zone, moment)
+    return to_char(moment, model, digits=digits, zone=zone, offset=offset)
 
 
 def utf16_units(text: str) -> int:

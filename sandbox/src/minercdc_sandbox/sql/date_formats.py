@@ -40,6 +40,20 @@ def elements(model: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=256)
+def shows_zone(model: str) -> bool:
+    """Whether a format model has an element of the time zone. Raises as `elements`. Remembered."""
+    return any(raw[:2].upper() == "TZ" for raw in elements(model))
+
+
+@lru_cache(maxsize=256)
+def check_of_dates(model: str) -> None:
+    """Check that a format model is one of DATE, which has neither fractions of seconds nor a time zone (SQL Language Reference,
+    "Datetime Format Elements"). Raises ORA-01821 for FF, TZH, TZM, TZR and TZD, and as `elements`."""
+    if any(raw[:2].upper() in ("FF", "TZ") for raw in elements(model)):
+        raise OraError(1821, "date format not recognized")
+
+
 def _cased(text: str, like: str) -> str:
     if like[0].islower():
         return text.lower()
@@ -48,7 +62,7 @@ def _cased(text: str, like: str) -> str:
 
 def to_char(moment: Moment, model: str, *, digits: int = 6, zone: Zone = 0, offset: int = 0) -> str:
     """TO_CHAR of a date or timestamp; names of months and days are English. `digits`: of plain FF; `offset`: of `zone` at the
-    moment, in minutes east, for TZH and TZM. Raises ORA-01821, and ORA-03001 for IW and IYYY before 1583."""
+    moment, in minutes east, for TZH and TZM. Raises ORA-01821, and ORA-03001 for IW and IYYY before 1583 and for TZD of a region."""
     out, fill = [], True
     for raw in elements(model):
         if raw.upper() == "FM":
@@ -148,6 +162,8 @@ def _numeric_elements(moment: Moment) -> dict[str, tuple[int, int]]:
 def _zone_text(name: str, zone: Zone, offset: int) -> str:
     sign = "-" if offset < 0 else "+"
     hours, minutes = divmod(abs(offset), 60)
+    if name == "TZD" and isinstance(zone, str):
+        raise OraError(3001, "unimplemented feature: TZD of a region")
     return {"TZH": f"{sign}{hours:02d}", "TZM": f"{minutes:02d}", "TZR": zones.text(zone), "TZD": ""}[name]
 
 
@@ -327,8 +343,6 @@ _ZONE = {
     "TZH": re.compile(r"\s*([-+])?(\d{1,2})"),
     "TZM": re.compile(r"\s*([-+])?(\d{1,2})"),
 }
-
-
 _REGION = re.compile(r"\s*([A-Za-z][A-Za-z0-9_/+-]*)")
 
 

@@ -117,8 +117,8 @@ class Logon:
         return _parameters(self._challenge.pairs()) + replies.error(self._talk.call_end())
 
     def phase_two(self) -> None:
-        """Function 115: set the new password, if there is one, open the session, unless it is open, and answer. Raises OraError
-        when the password is wrong, when the logon is refused (a new password then stays), and, with the session open, of the
+        """Function 115: open the session, unless it is open, set the new password, if there is one, and answer. Raises OraError
+        when the password is wrong, when the logon is refused (the password then stays), and, with the session open, of the
         ALTER SESSION text; ConnectionLost as `Database.open_session`; ProtocolError for a proof without challenge and for too
         many pairs; and as `TtcReader`."""
         talk = self._talk
@@ -131,17 +131,19 @@ class Logon:
         challenge, self._challenge = self._challenge, None
         try:
             self._key = challenge.accept(pairs)
-            if "AUTH_NEWPASSWORD" in pairs:
-                talk.database.change_password(self._user, self._service, self._key.password(pairs, "AUTH_NEWPASSWORD"))
+            new = self._key.password(pairs, "AUTH_NEWPASSWORD") if "AUTH_NEWPASSWORD" in pairs else None
         except WrongPassword:
             raise _DENIED from None
         self._check_wishes(mode, pairs)
+        proved = self._user
         if client := pairs.get("PROXY_CLIENT_NAME", "").rstrip(
             "\0"
         ):  # this user's password was given; the session is the client's
-            self._client = {**self._client, "proxy": self._user}
+            self._client = {**self._client, "proxy": proved}
             self._user = _folded(client)
-        talk.session = talk.database.open_session(self._user, self._service, self._client)
+        talk.session = talk.database.open_session(self._user, self._service, self._client, renewed=new is not None)
+        if new is not None:
+            talk.database.change_password(proved, self._service, new)
         alter = pairs.get("AUTH_ALTER_SESSION", "").rstrip("\0").strip()
         if alter:
             talk.session.execute(alter)

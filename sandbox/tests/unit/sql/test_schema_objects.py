@@ -146,3 +146,23 @@ def test_rows_of_a_temporary_table_go_with_their_session(db: SandboxDatabase, sh
     shop.session.close()
     assert int(db.storage.db.execute(segments).get) == before - 1
     assert connect(db).one("select count(*) from g") == 0
+
+
+def test_the_recycle_bin_of_a_pluggable_database_goes_with_it(db: SandboxDatabase) -> None:
+    root = connect(db, "SYS", "ORCLCDB")
+    root.run("create pluggable database sales admin user boss identified by boss")
+    root.run("alter pluggable database sales open")
+    segments = "select count(*) from sqlite_master where type = 'table' and name like 'seg%'"
+    before = int(db.storage.db.execute(segments).get)
+    boss = connect(db, "BOSS", "SALES")
+    boss.run("create table kept (n number)")
+    boss.run("create table dropped (n number)")
+    for table in ("kept", "dropped"):
+        boss.run(f"insert into {table} values (1)")
+    boss.run("drop table dropped")
+    [dropped] = db.catalog.dropped(boss.session.client.container)
+    boss.session.close()
+    root.run("alter pluggable database sales close immediate")
+    root.run("drop pluggable database sales including datafiles")
+    assert int(db.storage.db.execute(segments).get) == before
+    assert db.catalog.table_of(dropped.object_id) is None

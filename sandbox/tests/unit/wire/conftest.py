@@ -114,7 +114,7 @@ class CannedDatabase:
     def services(self) -> Sequence[str]:
         return ("FREEPDB1",)
 
-    def open_session(self, user: str, service: str, client: Mapping[str, str]) -> Session:
+    def open_session(self, user: str, service: str, client: Mapping[str, str], *, renewed: bool = False) -> Session:
         session = CannedSession(self, user)
         self.sessions.append(session)
         return cast(Session, session)  # but for LOBs, which come with a database

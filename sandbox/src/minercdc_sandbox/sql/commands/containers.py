@@ -37,9 +37,9 @@ def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
 
 
 def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
-    """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`: remove it with all its objects; no other one gets its CON_ID,
-    which its redo has. Raises ORA-01031, ORA-65040 outside the root, ORA-65011, ORA-65017 for the root and the seed, ORA-65025
-    while it is open. Commits the open transaction first, as `committed`. Syntax errors are those of `Parser`."""
+    """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`: remove it with all its objects and its recycle bin; no other
+    one gets its CON_ID, which its redo has. Raises ORA-01031, ORA-65040 outside the root, ORA-65011, ORA-65017 for the root and
+    the seed, ORA-65025 while it is open. Kills sessions of common users that are in it: what Oracle does with them is not known. Commits the open transaction first, as `committed`. Syntax errors are those of `Parser`."""
     _in_root(session)
     container = _named(session, parser)
     if not parser.word("KEEP", "DATAFILES"):
@@ -48,7 +48,8 @@ def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
     if container.open_mode != "MOUNTED":
         raise OraError(65025, f"Pluggable database {container.name} is not closed on all instances.")
     with committed(session):
-        for table in list(container.tables.values()):
+        _kill_sessions(session, container)
+        for table in [*container.tables.values(), *container.dropped.values()]:
             session.storage.drop_segment(table)
             session.catalog.purge(table)
         del session.catalog.containers[container.con_id]
@@ -121,10 +122,14 @@ def _open(session: SqlSession, container: Container) -> None:
         session.storage.jobs_changed.set()
 
 
-def _close(session: SqlSession, container: Container) -> None:
+def _kill_sessions(session: SqlSession, container: Container) -> None:
     for other in list(session.database.sessions.values()):
         if other.client.container == container.con_id and other is not session:
             other.kill()
+
+
+def _close(session: SqlSession, container: Container) -> None:
+    _kill_sessions(session, container)
     with session.storage.lock:
         container.open_mode = "MOUNTED"
         session.catalog.version += 1

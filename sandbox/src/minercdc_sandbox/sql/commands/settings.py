@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import zones
-from minercdc_sandbox.sql.date_formats import elements
+from minercdc_sandbox.sql.date_formats import check_of_dates, elements
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.privileges import require
@@ -106,7 +106,7 @@ def _set(session: SqlSession, name: str, value: str, at: int) -> None:
 
 def _set_nls(session: SqlSession, name: str, value: str) -> None:
     if name.endswith("_FORMAT"):
-        elements(value)
+        check_of_dates(value) if name == "NLS_DATE_FORMAT" else elements(value)
     if name == "NLS_NUMERIC_CHARACTERS" and (len(value) != 2 or value[0] == value[1]):
         raise OraError(12705, "Cannot access NLS data files or invalid environment specified")
     if name in ("NLS_SORT", "NLS_COMP") and value.upper() != "BINARY":

@@ -189,6 +189,12 @@ def _rename_constraint(session: SqlSession, parser: Parser, table: Table) -> Non
     found.name, found.generated = new, False
 
 
+def keep_name(session: SqlSession, table: Table) -> None:
+    """Keep the name of a table that gets another one: a dictionary in the redo goes on with it for rows up to now."""
+    names, held = session.catalog.names, (session.storage.clock.current, table.name)
+    session.catalog.names = {**names, **{found: (*names.get(found, ()), held) for found in table.object_ids()}}
+
+
 def rename_table(session: SqlSession, table: Table, name: str) -> None:
     """Give a table another name in its schema, in the foreign keys that refer to it and the grants on it too; logs nothing.
     Raises ORA-00955."""
@@ -201,6 +207,7 @@ def rename_table(session: SqlSession, table: Table, name: str) -> None:
             if constraint.reference is not None and constraint.reference[:2] == (table.owner, table.name):
                 constraint.reference = (table.owner, name, constraint.reference[2])
     move_grants(session.catalog, table.container, table.owner, table.name, name)
+    keep_name(session, table)
     table.name = name
     session.catalog.add_table(table)
 

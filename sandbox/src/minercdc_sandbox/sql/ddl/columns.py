@@ -150,7 +150,7 @@ def _drop_identity(session: SqlSession, table: Table, column: Column) -> None:
 
 def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
     """Read and apply one column of ALTER TABLE MODIFY. Raises ORA-01439 to ORA-01441 and ORA-30082 for changes of type that the
-    column's values do not allow, ORA-22859 from or to a LOB or XMLTYPE, ORA-00904, ORA-01442, ORA-01451, ORA-02296, ORA-30673,
+    column's values do not allow, ORA-14060 for another type or length of a partitioning column, ORA-22859 from or to a LOB or XMLTYPE, ORA-00904, ORA-01442, ORA-01451, ORA-02296, ORA-30673,
     ORA-54039, ORA-03001 for GENERATED and another length of CHAR, as `declare`, `check_declared`, `column_options`,
     `add_constraint` and `validate`. Syntax errors are those of `Parser`. After an error the caller sets the definition back."""
     position = table.position(parser.name(904, "invalid identifier"))
@@ -191,12 +191,19 @@ def _change_type(session: SqlSession, parser: Parser, table: Table, column: Colu
     wanted = declare(column.name, parser.type_name())
     env = session.environment
     check_declared([wanted], env.release, extended=env.extended_strings)
+    if table.partitioning is not None and column.name in table.partitioning.columns and _type_of(column) != _type_of(wanted):
+        raise OraError(14060, "data type or length of a table partitioning column may not be changed")
     _check_modify(session, table, column, wanted)
     column.type, column.precision, column.scale = wanted.type, wanted.precision, wanted.scale
     column.size, column.char_length, column.semantics, column.float_ = (
         *(wanted.size, wanted.char_length, wanted.semantics),
         wanted.float_,
     )
+
+
+def _type_of(column: Column) -> tuple[object, ...]:
+    size = (column.size, column.char_length, column.semantics)
+    return column.type, column.precision, column.scale, column.float_, *size
 
 
 def _constrain(session: SqlSession, table: Table, spec: ConstraintSpec) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.ddl.alter_table import keep_name
 from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
@@ -36,6 +37,8 @@ def flashback_table(session: SqlSession, parser: Parser) -> None:
         assert table.dropped_as is not None
         del session.catalog.containers[session.container].dropped[table.dropped_as]
         move_grants(session.catalog, table.container, table.owner, table.dropped_as, new or table.name)
+        if new is not None:
+            keep_name(session, table)
         table.name, table.dropped_as = new or table.name, None
         session.catalog.add_table(table)
         session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name)

@@ -116,6 +116,7 @@ class InsertPlan:
     def _logging(self, session: SqlSession, errors: ErrorLogPlan, call: StatementCall) -> Result:
         """Insert with LOG ERRORS, row by row, with the result of `run`: a row that fails is undone and logged. Raises as
         `FailedRows.note` and `RowPlan.completed`."""
+        last: list[int] = []
 
         def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
             failed = FailedRows(session, errors, binds)
@@ -132,9 +133,14 @@ class InsertPlan:
                 else:
                     done.append((row, self.rows.table.last_rid << VERSION_BITS))
             failed.write()
+            if done and self.query is None:
+                last.append(done[-1][1] >> VERSION_BITS)
             return len(done), self.returning.rows(session, binds, done) if self.returning is not None else []
 
-        return iterate(session, call, once, self.returning)
+        result = iterate(session, call, once, self.returning)
+        if last:
+            note_row(result, self.rows.table, last[-1])
+        return result
 
 
 def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindType]) -> InsertPlan:

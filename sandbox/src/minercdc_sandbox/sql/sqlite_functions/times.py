@@ -69,8 +69,10 @@ def scale_interval(interval: bytes, factor: bytes, divide: int) -> bytes:
 
 def text_date(text: str, model: str, kind: str, zone: str, today: str) -> bytes:
     """The cell of type `kind` of a text in a format. A text without a zone is in `zone`; `today`, an ISO date, gives the year and
-    month that are not in it. A zone in a text for DATE or TIMESTAMP has no effect. Raises as `date_formats.to_moment`,
-    `temporal.to_utc` and `zones.parse`."""
+    month that are not in it. A zone in a text for TIMESTAMP has no effect. Raises as `date_formats.to_moment`, `temporal.to_utc` and
+    `zones.parse`, and for a DATE as `date_formats.check_of_dates`."""
+    if kind == TimeKind.DATE:
+        date_formats.check_of_dates(model)
     moment, found = date_formats.to_moment(text, model, date.fromisoformat(today))
     if kind in _WITHOUT_ZONE:
         return temporal.encode(moment, fraction=kind == TimeKind.TIMESTAMP)
