@@ -106,8 +106,8 @@ def picked_rows(
 
 def add_logfile(session: ViewSession, arguments: Arguments) -> None:
     """ADD_LOGFILE, with REMOVEFILE as REMOVE_LOGFILE; NEW begins another list and ends the mining. A file that is refused leaves
-    list and mining as they were. Raises ORA-01283, 01284, 01287, 01289, 01290, 65040 in a PDB, 01324 for a log of another database than that of the
-    listed ones, and as `Arguments.text` and `integer`.
+    list and mining as they were. Raises ORA-01283, 01284, 01287, 01289, 01290, 65040 in a PDB, 01324 for a log of another
+    database than that of the listed ones, and as `Arguments.text` and `integer`.
 
     A standby has archived logs only: online ones are files of the primary.
     """

@@ -39,7 +39,8 @@ def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
 def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
     """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`: remove it with all its objects and its recycle bin; no other
     one gets its CON_ID, which its redo has. Raises ORA-01031, ORA-65040 outside the root, ORA-65011, ORA-65017 for the root and
-    the seed, ORA-65025 while it is open. Kills sessions of common users that are in it: what Oracle does with them is not known. Commits the open transaction first, as `committed`. Syntax errors are those of `Parser`."""
+    the seed, ORA-65025 while it is open. Kills sessions of common users that are in it: what Oracle does with them is not known.
+    Commits the open transaction first, as `committed`. Syntax errors are those of `Parser`."""
     _in_root(session)
     container = _named(session, parser)
     if not parser.word("KEEP", "DATAFILES"):
