@@ -19,14 +19,15 @@ from bench.report import Measure
 from minercdc import native
 from minercdc.capture.logminer.decoding import RUN
 from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.pieces import split
+from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.row import LogMinerRow, OpCode
-from minercdc.capture.logminer.scanning import RowScanner
+from minercdc.capture.logminer.scanning import LONGEST_RUN, RowScanner
+from minercdc.capture.logminer.transactions import Transaction, transaction_buffer
 from minercdc.config.registries import SIDES
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig, ValueConfig
 from minercdc.contracts import Record, RunEncoder
-from minercdc.events import ChangeEvent, ChangeRun, Event, Op
+from minercdc.events import ChangeEvent, ChangeRun, Event, Op, TransactionInfo
 from minercdc.formats.avro import AvroFormat
 from minercdc.formats.converting import RecordConverter, Side
 from minercdc.formats.registered import ConfluentSchemas
@@ -211,27 +212,41 @@ def _scan_alone() -> Prepare:
 
 
 def scanning(encode_run: RunEncoder | None) -> Prepare:
-    """Rows of the transactions as they are fetched, in runs."""
-    scanner, decoders = RowScanner(HostClock()), _decoders()
+    """Rows of the transactions as they wait in the buffer for the COMMIT, in runs."""
+    scanner, decoders = RowScanner(), _decoders()
 
     def prepare(rows: list[Statement]) -> Callable[[], None]:
-        transactions = [(tx, [mined_row(row.seq, row) for row in group]) for tx, group in groupby(rows, lambda row: row.tx)]
-        for _, mined in transactions:
-            for one, row in zip(mined, rows, strict=False):
-                if not scanner.knows(one):
-                    scanner.learn(one, decoders[TableId(row.schema.id.database, str(one.owner), str(one.table))])
+        transactions = [_buffered(tx, list(group)) for tx, group in groupby(rows, lambda row: row.tx)]
+        for row in rows:
+            one = mined_row(row.seq, row)
+            if not scanner.knows(one):
+                scanner.learn(one, decoders[TableId(row.schema.id.database, str(one.owner), str(one.table))])
 
         def work() -> None:
-            for tx, mined in transactions:
-                run, after = scanner.scan(mined, 0, tx, 1)
-                assert after == len(mined)
-                if encode_run is not None:
-                    encoded = encode_run(ChangeRun(run), 0, _NO_BOUND, _NO_BOUND)
-                    assert encoded.rows == after
+            for tx, transaction in transactions:
+                cursor, seq = scanner.cursor(transaction), 1
+                while not cursor.is_done:
+                    run = cursor.scan(tx, seq, LONGEST_RUN, 0)
+                    assert not cursor.is_stuck
+                    seq += len(run)
+                    if encode_run is not None:
+                        encoded = encode_run(ChangeRun(run), 0, _NO_BOUND, _NO_BOUND)
+                        assert encoded.rows == len(run)
+                assert seq > transaction.changes
 
         return work
 
     return prepare
+
+
+def _buffered(tx: TransactionInfo, rows: list[Statement]) -> tuple[TransactionInfo, Transaction]:
+    """Rows of one transaction as the native buffer keeps them."""
+    buffer = transaction_buffer(1 << 30, Path("unused"), native_rows=True)
+    for row in rows:
+        mined = mined_row(row.seq, row)
+        buffer.append(mined, RedoAddress(mined.rs_id.strip(), 1))
+    (transaction,) = buffer.open()
+    return tx, transaction
 
 
 def mined_row(block: int, row: Statement, code: OpCode | None = None) -> LogMinerRow:

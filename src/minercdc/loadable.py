@@ -12,10 +12,11 @@ from typing import Any
 from minercdc.config.debezium import SIGNAL_PASS_THROUGH
 from minercdc.config.kafka_client import given_settings
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.value_handling import value_handling
 from minercdc.errors import ConfigError
 from minercdc.kafka.client_settings import refused_settings
 from minercdc.kafka.custom_converters import column_codecs
-from minercdc.selection import topic_names, value_handling
+from minercdc.selection import topic_names
 from minercdc.snapshot.locks import lock_of
 from minercdc.snapshot.mode import decision_of
 from minercdc.snapshot.query import query_of

@@ -18,6 +18,7 @@ import oracledb
 from minercdc.capture.registry import adapter_factory
 from minercdc.checks import check_broker, check_prerequisites, unanswered
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.value_handling import value_handling
 from minercdc.errors import MinerCdcError, PrerequisiteError, SharedTopicError, SinkError, ValueDecodeError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.column_changes import ColumnChanges
@@ -30,7 +31,7 @@ from minercdc.oracle.prerequisites import Finding
 from minercdc.oracle.scn import pdb_is_open, transactions_view
 from minercdc.plan_grants import grants, grants_of_session
 from minercdc.schema.table import Column, TableId, TableNames, TableSchema
-from minercdc.selection import key_columns, published_columns, table_filter, table_names, topic_names, value_handling
+from minercdc.selection import key_columns, published_columns, table_filter, table_names, topic_names
 from minercdc.snapshot.mode import Start, decision_of
 from minercdc.status.sentence import seconds_text
 from minercdc.stored_offset import connector_topics, offset_findings, read_stored

@@ -9,6 +9,7 @@ from minercdc.capture.registry import adapter_factory
 from minercdc.config.converters import JSON
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import TableFilterConfig, ValueConfig
+from minercdc.config.value_handling import value_handling
 from minercdc.errors import ConfigError
 from minercdc.kafka.avro_rows import Heads, avro_rows
 from minercdc.kafka.column_changes import ColumnChanges
@@ -25,7 +26,6 @@ from minercdc.schema.filter import TableFilter
 from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.transaction_counts import TransactionCounts
-from minercdc.values.codec import ValueHandling
 
 
 def table_filter(config: ConnectorConfig, database: str = "") -> TableFilter:
@@ -81,21 +81,6 @@ def topic_names(config: ConnectorConfig, gives_up: Callable[[TableId], bool] = l
         log_mining=config.log_mining,
         with_database=config.database.has_several_pdbs,
         gives_up=gives_up,
-    )
-
-
-def value_handling(config: ValueConfig, *, legacy_decimal: bool = False) -> ValueHandling:
-    """The options by which codecs represent decimals, times, intervals, RAW and unavailable values.
-
-    :param legacy_decimal: `legacy.decimal.handling.strategy`.
-    """
-    return ValueHandling(
-        decimal=config.decimal_handling_mode,
-        time_precision=config.time_precision_mode,
-        interval=config.interval_handling_mode,
-        binary=config.binary_handling_mode,
-        unavailable=config.unavailable_value_placeholder,
-        legacy_decimal=legacy_decimal,
     )
 
 

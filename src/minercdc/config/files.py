@@ -18,6 +18,7 @@ import javaproperties
 import yaml
 
 from minercdc.config.messages import without_salt
+from minercdc.config.section import no_text
 from minercdc.errors import ConfigError
 
 
@@ -27,7 +28,8 @@ class FileProperties:
 
     :param values: by name, placeholders not yet resolved.
     :param lines: by name, the line it begins in, where that is known.
-    :param problems: a line for each name that is given twice; the first value counts.
+    :param problems: a line for each name that is given twice; the first value counts. And for one that cannot be encoded, which is
+        left out.
     """
 
     values: Mapping[str, str]
@@ -125,8 +127,7 @@ def _value(node: yaml.Node, loader: yaml.SafeLoader) -> str | None | list[_Pair]
 
 def _scalar(node: yaml.Node) -> str:
     """The text that stands there, `true` and `false` in lower case: as numbers and times of YAML, a password `012345` would
-    be 5349, and a name `on` true. Raises ConstructorError for a list, a mapping, or a tag that is not known here, and
-    UnicodeDecodeError as `_joined`."""
+    be 5349, and a name `on` true. Raises ConstructorError for a list, a mapping, or a tag that is not known here."""
     if not isinstance(node, yaml.ScalarNode):
         raise yaml.constructor.ConstructorError(None, None, "a value is expected, not a list or mapping", node.start_mark)
     if node.tag.removeprefix("tag:yaml.org,2002:") not in _TYPES:
@@ -137,8 +138,8 @@ def _scalar(node: yaml.Node) -> str:
 
 def _joined(text: str) -> str:
     """The text with a character beyond U+FFFF in place of its two surrogates: JSON writes it as two escapes, which YAML
-    takes for two characters. Raises UnicodeDecodeError for a surrogate alone."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    takes for two characters."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def _flatten(pairs: Iterable[_Pair], prefix: str) -> Iterator[_Line]:
@@ -165,6 +166,9 @@ def _once(lines: Iterable[_Line]) -> FileProperties:
     places: dict[str, int] = {}
     problems = []
     for name, value, line in lines:
+        if problem := no_text(name):
+            problems.append(f"{name.encode('ascii', 'backslashreplace').decode()}: {problem}")
+            continue
         if name in values:
             first = f" in line {places[name]}" if name in places else ""
             problems.append(f"{without_salt(name)}: is given twice" + (f",{first} and line {line}" if line else ""))

@@ -38,7 +38,7 @@ from minercdc.config.renaming import Spelled, is_of_server, spelled
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.schema_names import prefix_in_schemas
 from minercdc.config.secondary import SecondaryConfig
-from minercdc.config.section import Section, environment_name
+from minercdc.config.section import Section, environment_name, no_text
 from minercdc.config.sections import (
     CaptureConfig,
     ConnectorIdentity,
@@ -336,17 +336,21 @@ def _resolved(
 ) -> Iterator[tuple[str, str]]:
     """Name and value of each property, with placeholders resolved.
 
-    :param problems: gets a line for each value that cannot be resolved; "1" stands in for it, or '' where names are listed.
+    :param problems: gets a line for each value that cannot be resolved, or encoded; "1" stands in for it, or '' where names are listed.
     :param unresolved: gets the names of these properties.
     """
     for name, value in properties.items():
         try:
-            yield name, providers.resolved(value)
+            resolved = providers.resolved(value)
+            problem = f": {reason}" if (reason := no_text(resolved)) else ""
         except Exception as error:  # a plug-in's own code
             reason = f"{error.args[0]} is not set" if isinstance(error, KeyError) and error.args else str(error)
-            problems.append(f"{name}{UNRESOLVED}{reason}")
+            problem = f"{UNRESOLVED}{reason}"
+        if problem:
+            problems.append(f"{name}{problem}")
             unresolved.add(name)
-            yield name, "" if name.endswith(_LISTS) else "1"
+            resolved = "" if name.endswith(_LISTS) else "1"
+        yield name, resolved
 
 
 def _take_known_elsewhere(rest: dict[str, str], problems: list[str]) -> Iterator[tuple[str, str]]:

@@ -151,6 +151,15 @@ def in_declared_case(fields: Mapping[str, FieldInfo], value: object, name: str |
     return next((word for word in words if isinstance(word, str) and word.lower() == value.strip().lower()), value)
 
 
+def no_text(value: str) -> str:
+    """Why a value cannot be encoded, with what to do; '' when it can be."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return "holds one half of a surrogate pair, or a byte that is no UTF-8; write the character itself, in UTF-8"
+    return ""
+
+
 class Section(BaseSettings):
     """One group of properties, frozen. A value from the environment wins over one that is passed in, which wins over the default.
 
@@ -165,6 +174,8 @@ class Section(BaseSettings):
     @field_validator("*", mode="before")
     @classmethod
     def _fold(cls, value: object, info: ValidationInfo) -> object:
+        if isinstance(value, str) and (problem := no_text(value)):
+            raise ValueError(problem)
         return in_declared_case(cls.model_fields, value, info.field_name)
 
     @model_validator(mode="after")

@@ -168,7 +168,22 @@ def change_of(document: Mapping[str, Any]) -> tuple[TableId, TableSchema | None]
     if kind == "DROP":
         return table_id(document["id"]), None
     table = table_of(document)
+    for column in table.columns:
+        _check_form(column)
     return table.id, replace(table, columns=tuple(map(_from_debezium, table.columns)))
+
+
+def _check_form(column: Column) -> None:
+    """Raises ValueError when a member of a column has a value of another type."""
+    for member, value, kinds, wanted in (
+        ("name", column.name, (str,), "text"),
+        ("typeName", column.type_name, (str,), "text"),
+        ("length", column.length, (int, type(None)), "a whole number or null"),
+        ("scale", column.scale, (int, type(None)), "a whole number or null"),
+        ("optional", column.nullable, (bool,), "true or false"),
+    ):
+        if type(value) not in kinds or value == "":
+            raise ValueError(f"{member} {value!r} of column {column.name!r} is not {wanted}")
 
 
 _ARGUMENTS = re.compile(r"\((\d+)\)")

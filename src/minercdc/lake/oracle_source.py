@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from minercdc.config.database import DatabaseConfig
+from minercdc.config.value_handling import value_handling
 from minercdc.lake.oracle_values import Form
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect, of_database
@@ -57,8 +58,6 @@ def oracle_rows(
     :param cuts: ROWIDs, ascending, between the ranges, as `ranges_of` returns them.
     :param row_ids: ROWIDs of the only rows to read, one at least; None for all rows.
     """
-    from minercdc.selection import value_handling  # loads all adapters, which would cost each task half a second
-
     _register(spark)
     database = of_database(config.database, table.id.database).model_dump(
         mode="json", by_alias=True, exclude={"database_password", "minercdc_database_wallet_password"}

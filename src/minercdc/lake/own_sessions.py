@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from minercdc.local.delta_log import FEW_PARTITIONS, SNAPSHOT_PARTITIONS
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
 # What the tables' names and times need in every session.
 _SESSION_SETTINGS = {_CASE_SENSITIVE: "true", "spark.sql.session.timeZone": "UTC"}
-# Tasks that read a table's log, before and after each commit. Delta makes 50, which take longer than everything else of a small merge.
-_SNAPSHOT_PARTITIONS = ("spark.databricks.delta.snapshotPartitions", "2")
 
 
 def compile_code(session: SparkSession, *, wanted: bool) -> None:
@@ -34,22 +34,20 @@ def own_session(spark: SparkSession) -> SparkSession:
 
 def prefer_few_partitions(session: SparkSession) -> None:
     """Have Delta read a table's log in few tasks, unless the session's settings say in how many."""
-    name, value = _SNAPSHOT_PARTITIONS
-    if session.conf.get(name, None) is None:
-        session.conf.set(name, value)
+    if session.conf.get(SNAPSHOT_PARTITIONS, None) is None:
+        session.conf.set(SNAPSHOT_PARTITIONS, FEW_PARTITIONS)
 
 
 @contextmanager
 def few_partitions(spark: SparkSession) -> Iterator[None]:
     """As `prefer_few_partitions`, in a session that is not ours: what is read of Delta's logs within is kept for its queries."""
-    name, _ = _SNAPSHOT_PARTITIONS
-    former = spark.conf.get(name, None)
+    former = spark.conf.get(SNAPSHOT_PARTITIONS, None)
     prefer_few_partitions(spark)
     try:
         yield
     finally:
         if former is None:
-            spark.conf.unset(name)
+            spark.conf.unset(SNAPSHOT_PARTITIONS)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from minercdc.errors import LocalServiceError
 from minercdc.local.artifacts import SPARK
+from minercdc.local.delta_log import FEW_PARTITIONS, SNAPSHOT_PARTITIONS
 from minercdc.local.jars import Advance, cache_directory, fetch
 from minercdc.local.java import find_java
 
@@ -45,7 +46,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.shuffle.partitions": "2",  # small batches on few cores
     "spark.sql.adaptive.enabled": "false",  # twice the jobs, for partitions that are small anyway
     "spark.sql.streaming.pollingDelay": "200ms",  # between looks for new data while there is none; 10 ms cost a tenth of a core
-    "spark.databricks.delta.snapshotPartitions": "2",  # 50 by default, most of them empty for a small table
+    SNAPSHOT_PARTITIONS: FEW_PARTITIONS,
 }
 
 # Java looks a class up in one jar after another, and Spark has 300: a tenth of a young session's time. The jars that have most classes
@@ -113,7 +114,7 @@ def cluster_spark(name: str, *, python: str, settings: Mapping[str, str], advanc
     sent = ",".join([*filter(None, [settings.get("spark.jars")]), *map(str, jars)])
     ours = {
         "spark.ui.showConsoleProgress": "false",
-        "spark.databricks.delta.snapshotPartitions": "2",
+        SNAPSHOT_PARTITIONS: FEW_PARTITIONS,
         "spark.driver.extraJavaOptions": _LOG4J,
         "spark.sql.warehouse.dir": tempfile.mkdtemp(prefix="minercdc-spark-"),
     }

@@ -31,9 +31,6 @@ class ScannedRows:
 class RunScanner:
     @property
     def scans(self) -> dict[tuple[str | None, str | None, int], TableScan]: ...
-    def scan(
-        self, rows: list[Any], begin: int, most: int, tx: TransactionInfo, first_seq: int, offset_us: int
-    ) -> tuple[ScannedRows, int]: ...
     def cursor(self, transaction: OpenTransaction) -> RunCursor: ...
 
 class RunCursor:

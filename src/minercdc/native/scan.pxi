@@ -305,35 +305,9 @@ cdef class RunScanner:
     """
 
     cdef readonly dict scans
-    cdef Names names
 
     def __init__(self):
-        self.scans, self.names = {}, Names()
-
-    def scan(self, list rows, Py_ssize_t begin, Py_ssize_t most, object tx, Py_ssize_t first_seq, int64_t offset_us):
-        """(ScannedRows, index of the first row that was not taken): at most `most` rows from `begin` on, which are all of one
-        transaction; the first has the number `first_seq`.
-
-        :param offset_us: of the host's time from UTC, in microseconds.
-        """
-        cdef ScannedRows run = ScannedRows()
-        cdef Py_ssize_t at = begin, end = min(PyList_GET_SIZE(rows), begin + most), scan = -1
-        cdef int32_t last = -1
-        cdef mined_row row
-        run.begin_known(tx, first_seq)
-        run.kept.append(rows[begin:end])  # the texts are theirs
-        while at < end:
-            if not self.names.read(<tuple>PyList_GET_ITEM(rows, at), &row, run.kept):
-                break
-            if scan < 0 or row.name != last:
-                found = self.scans.get(self.names.values[row.name])
-                if found is None:
-                    break
-                scan, last = run.index_of(found), row.name
-            if run.take(scan, &row, row.time_us - offset_us) == 2:
-                break
-            at += 1
-        return run, at
+        self.scans = {}
 
     def cursor(self, OpenTransaction transaction):
         """Goes through a transaction that has ended."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -52,6 +55,34 @@ def test_nested_names_have_their_lines(tmp_path: Path, ending: str, text: str) -
     found = read_file(file)
     assert found.values == {"a": "1", "b.c": "x,y", "b.d": "true", "f": "yes it is"}
     assert found.lines["b.c"] == 3
+
+
+@pytest.mark.parametrize("ending", ["properties", "json", "yaml"])
+def test_half_of_a_surrogate_pair_is_refused_by_property_and_line(tmp_path: Path, ending: str) -> None:
+    given = {**GOOD, "message.key.columns": "\ud800", "transforms.x.type": "\ud800", "a\udc00b": "1"}
+    escaped = {name: json.dumps(value)[1:-1] for name, value in given.items()}
+    lines = [f'{json.dumps(name)}: "{value}"' for name, value in escaped.items()]
+    texts = {
+        "properties": "\n".join(f"{json.dumps(name)[1:-1]}={value}" for name, value in escaped.items()),
+        "json": "{" + ",\n".join(lines) + "}",
+        "yaml": "\n".join(lines),
+    }
+    file = tmp_path / f"a.{ending}"
+    file.write_text(texts[ending])
+    with pytest.raises(ConfigError) as refused:
+        load_config(file)
+    shown = str(refused.value)
+    shown.encode()
+    assert "a\\udc00b: holds one half of a surrogate pair" in shown
+    for name in ("message.key.columns", "transforms.x.type"):
+        line = list(given).index(name) + 1
+        assert re.search(rf"{name}: holds one half of a surrogate pair.*\(a\.{ending}:{line}\)", shown)
+
+
+def test_a_variable_with_a_byte_that_is_no_utf8_is_refused_by_its_property(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINERCDC_MESSAGE_KEY_COLUMNS", os.fsdecode(b"\xff"))
+    with pytest.raises(ConfigError, match="message.key.columns: .*a byte that is no UTF-8"):
+        parse_properties(GOOD)
 
 
 def test_json_may_hold_characters_as_two_escapes(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -77,4 +78,22 @@ def test_a_table_is_dropped_without_its_structure() -> None:
 )
 def test_what_is_no_change_of_a_table_says_why(document: dict[str, object], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
+        change_of(document)
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "problem"),
+    [
+        ("name", 7, "name 7 of column 7 is not text"),
+        ("name", None, "name None of column None is not text"),
+        ("typeName", None, "typeName None of column 'A' is not text"),
+        ("length", "9", "length '9' of column 'A' is not a whole number or null"),
+        ("scale", True, "scale True of column 'A' is not a whole number or null"),
+        ("optional", "no", "optional 'no' of column 'A' is not true or false"),
+    ],
+)
+def test_a_column_with_a_value_of_another_type_is_refused(member: str, value: object, problem: str) -> None:
+    column = {"name": "A", "typeName": "NUMBER", "length": 9, "scale": 0, "optional": True, member: value}
+    document = {"type": "ALTER", "id": '"D"."S"."T"', "table": {"columns": [column], "primaryKeyColumnNames": []}}
+    with pytest.raises(ValueError, match=re.escape(problem)):
         change_of(document)

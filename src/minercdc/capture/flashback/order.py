@@ -36,8 +36,8 @@ class ForeignKeys:
     """The foreign keys between captured tables, and the order of tables that they make.
 
     :ivar of_child: the keys of each table as child; `of_parent` as parent.
-    :ivar cyclic: tables that refer to each other in a circle, in order of name; of circles with a common table perhaps one only.
-        One that refers to itself only is not among them.
+    :ivar cyclic: all tables that refer to each other in a circle, in order of name. One that refers to itself only is not among
+        them.
     """
 
     def __init__(self, keys: Iterable[ForeignKey] = ()) -> None:
@@ -46,37 +46,63 @@ class ForeignKeys:
         for key in keys:
             self.of_child[key.child].append(key)
             self.of_parent[key.parent].append(key)
-        self._ranks, self.cyclic = self._ranked()
+        parents = {
+            table: {key.parent for key in self.of_child.get(table, ())} - {table}
+            for table in {*self.of_child, *self.of_parent}
+        }
+        self._ranks = _ranks(parents)
+        self.cyclic = tuple(sorted(_in_circles(parents)))
 
     def rank(self, table: TableId) -> int:
         """Length of the longest way up from the table by its parents, 0 for a table without any: parents have lower ranks
         than their children, except in a circle and below one."""
         return self._ranks.get(table, 0)
 
-    def _ranked(self) -> tuple[dict[TableId, int], tuple[TableId, ...]]:
-        parents = {
-            table: {key.parent for key in self.of_child.get(table, ())} - {table}
-            for table in {*self.of_child, *self.of_parent}
-        }
-        ranks: dict[TableId, int] = {}
-        cyclic: set[TableId] = set()
-        while left := sorted(table for table in parents if table not in ranks):
-            ready = [table for table in left if all(parent in ranks for parent in parents[table])]
-            if not ready:
-                ready = left[:1]
-                cyclic.update(_circle_above(left[0], parents, ranks))
-            found = {table: 1 + max((ranks.get(parent, -1) for parent in parents[table]), default=-1) for table in ready}
-            ranks.update(found)
-        return ranks, tuple(sorted(cyclic))
+
+def _ranks(parents: Mapping[TableId, set[TableId]]) -> dict[TableId, int]:
+    """The rank of each table, as `ForeignKeys.rank` returns it. Where a circle leaves none that can be next, the first table by
+    name is."""
+    ranks: dict[TableId, int] = {}
+    while left := sorted(table for table in parents if table not in ranks):
+        ready = [table for table in left if all(parent in ranks for parent in parents[table])] or left[:1]
+        found = {table: 1 + max((ranks.get(parent, -1) for parent in parents[table]), default=-1) for table in ready}
+        ranks.update(found)
+    return ranks
 
 
-def _circle_above(table: TableId, parents: Mapping[TableId, set[TableId]], ranks: Mapping[TableId, int]) -> list[TableId]:
-    """The tables of the circle that a way up from a table comes into: from each table to the first of its parents without a rank.
-    Each table without a rank has such a parent."""
-    way = [table]
-    while (parent := min(parents[way[-1]] - ranks.keys())) not in way:
-        way.append(parent)
-    return way[way.index(parent) :]
+def _in_circles(parents: Mapping[TableId, set[TableId]]) -> Iterator[TableId]:
+    """The tables of the strongly connected components with two tables or more, found by Kosaraju's algorithm."""
+    children: dict[TableId, set[TableId]] = {table: set() for table in parents}
+    for table, above in parents.items():
+        for parent in above:
+            children[parent].add(table)
+    seen: set[TableId] = set()
+    ended = [found for table in parents for found in _reached(table, parents, seen)]
+    seen.clear()
+    for table in reversed(ended):
+        component = _reached(table, children, seen)
+        if len(component) > 1:
+            yield from component
+
+
+def _reached(start: TableId, ways: Mapping[TableId, set[TableId]], seen: set[TableId]) -> list[TableId]:
+    """`start` and the tables to which ways lead from it, without those in `seen`, which they are added to: by depth-first search,
+    each when all ways from it have been followed."""
+    if start in seen:
+        return []
+    seen.add(start)
+    found: list[TableId] = []
+    path = [(start, iter(ways[start]))]
+    while path:
+        table, left = path[-1]
+        following = next((one for one in left if one not in seen), None)
+        if following is None:
+            found.append(table)
+            path.pop()
+        else:
+            seen.add(following)
+            path.append((following, iter(ways[following])))
+    return found
 
 
 def ordered(changes: Sequence[Version], keys: ForeignKeys, *, strict: bool) -> list[Version]:

@@ -1,4 +1,5 @@
-"""Judges logs that arrive one by one in another database in which LogMiner runs: which can be read, and what is still to come."""
+"""Judges archived logs, which come one by one, also to another database in which LogMiner runs: which can be read, and what is still
+to come."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from minercdc.capture.logminer.position import RedoAddress
 
 
 def with_redo_to_come(threads: Sequence[RedoThread], logs: Sequence[LogFile], scn: int) -> list[RedoThread]:
-    """The threads, in the same order, as the logs of the database that mines show them: one that is closed in the primary, and
-    has redo after `scn`, counts as open, and holds the others back, until the log with the last of its redo is among `logs`.
+    """The threads, in the same order, as archived logs show them: one that is closed in the primary, and has redo after `scn`,
+    counts as open, and holds the others back, until the log with the last of its redo is among `logs`.
 
     :param threads: as the primary shows them.
-    :param logs: those that end after `scn`, which begins what is wanted.
+    :param logs: archived ones of the database that mines: those that end after `scn`, which begins what is wanted.
     """
     ends: dict[int, int] = {}
     for log in logs:

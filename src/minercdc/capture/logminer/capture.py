@@ -270,7 +270,7 @@ class LogMinerCapture:
         self._measuring.end(assembly, (mark.resume_scn for mark in assembly.position().threads.values()))
         yield assembly.idle(self._delivered_us)
         self._measuring.waits_for_redo()
-        if not lagging and session.mined is None:  # that one is waited for when no log of it is left to read
+        if not (lagging or selection.is_capped or session.mined):  # its logs are waited for when none is left to read
             for unwritten in self._pause.wait(session.primary, stop):
                 if not archived_only:
                     self._delivered_us = max(self._delivered_us, self._clock.utc_us(host_time) + int(unwritten * 1_000_000))

@@ -89,7 +89,7 @@ class TransactionDecoder:
         self._decoders: dict[tuple[str | None, str | None, int], RedoDecoder | None] = {}
         self._decoder_of: dict[TableId, RedoDecoder] = {}
         self._generation = -1
-        self._scanner = RowScanner(clock) if runs and reselect is None and not include_redo_sql else None
+        self._scanner = RowScanner() if runs and reselect is None and not include_redo_sql else None
         self._unread_of = unread
         self._unread = _NONE
         self._warned: set[object] = set()

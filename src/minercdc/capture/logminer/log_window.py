@@ -32,7 +32,8 @@ _NOTHING: Final = LogSelection((), 0, {}, 0)
 class PassLogs:
     """The logs of one pass.
 
-    :param complete_scn: every commit at or below it was in redo when the logs were listed; below 1 when that is not known.
+    :param complete_scn: every commit at or below it was in redo when the logs were listed, with `log.mining.archive.log.only.mode`
+        in these logs; 0 when that is not known, as when no thread is open.
     :param several_open_threads: more than one redo thread is being written; False with `log.mining.archive.log.only.mode`.
     """
 
@@ -82,7 +83,7 @@ class LogWindow:
         if mined is not None and self._read == (selection, assembly.begins()):
             selection = _NOTHING
         if self._config.log_mining_archive_log_only_mode:
-            return PassLogs(selection, selection.bound - 1, False)
+            return PassLogs(selection, selection.complete_scn, False)
         return PassLogs(selection, _complete_scn(threads), sum(thread.is_open for thread in threads) > 1)
 
     def is_archived(self, connection: oracledb.Connection, assembly: Assembly) -> bool:
@@ -138,15 +139,15 @@ class LogWindow:
         if received:
             logs = before_holes(logs, begins, start_scn)
         self._listed = frozenset((log.thread, log.sequence) for log in logs)
-        if mined is not None:
-            threads = with_redo_to_come(threads, logs, scn)
+        archived_only = self._config.log_mining_archive_log_only_mode
+        if archived_only:
+            threads = with_redo_to_come(threads, [log for log in logs if log.archived], scn)
         if self._dictionary:
             begins, start_scn = marks_from(logs, begins, from_scn), min(start_scn, from_scn)
         # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only
         # of transactions it has read from their start.
         unbounded = self.reads_all or not self._most or assembly.committed or self._lobs or self._dictionary is not None
         at_most = len(logs) if unbounded else self._most
-        archived_only = self._config.log_mining_archive_log_only_mode
         known = all(thread.number in begins for thread in threads)
         ended = {} if known else read_ended(connection, start_scn)
         return select_logs(

@@ -125,6 +125,11 @@ class LogSelection:
         """Sum of the sizes of its files, those not known counting 0."""
         return sum(log.bytes for log in self.files)
 
+    @property
+    def complete_scn(self) -> int:
+        """Every commit at or below it is in the files, or in logs before them; 0 without `bound`, which says nothing of that."""
+        return self.bound - 1 if 0 < self.bound < NO_BOUND else 0
+
 
 def read_threads(connection: oracledb.Connection) -> list[RedoThread]:
     """Threads that have redo. One that was disabled may still have some that is not read. Raises SourceError,
@@ -271,7 +276,7 @@ def select_logs(
         if finished:
             complete[thread.number] = finished[-1]
         is_capped = is_capped or len(chosen) < len(chain)
-        if len(chosen) < len(chain) and len(threads) > 1:
+        if len(chosen) < len(chain) and (archived_only or len(threads) > 1):
             bound = min(bound, chosen[-1].next_scn)
         elif archived_only and thread.is_open:
             bound = min(bound, max([log.next_scn for log in own], default=0))

@@ -7,7 +7,6 @@ from typing import Final, Protocol, TypeAlias
 
 from minercdc import native
 from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.capture.logminer.transactions import Transaction
 from minercdc.events import ScannedRows, TransactionInfo
@@ -47,25 +46,13 @@ class RunCursor(Protocol):
 class RowScanner:
     """Scans rows of the tables that it has learned; only where the native path is in use.
 
-    :param clock: of the database's host.
     :ivar native: the scanner of the native path.
     """
 
-    def __init__(self, clock: HostClock) -> None:
+    def __init__(self) -> None:
         assert native.rows is not None
         assert LogMinerRow._fields == native.rows.FIELDS
-        self._clock = clock
         self.native = native.rows.RunScanner()
-
-    def scan(self, rows: list[LogMinerRow], begin: int, info: TransactionInfo, first_seq: int) -> tuple[ScannedRows, int]:
-        """The rows of one transaction from index `begin` on, until one cannot be scanned, LONGEST_RUN at most; and the index
-        after the last that was taken. An UPDATE of other columns than those captured is taken, but not part of the run.
-
-        :param first_seq: number of the first change.
-        """
-        offset = self._clock.offset_us
-        run: tuple[ScannedRows, int] = self.native.scan(rows, begin, LONGEST_RUN, info, first_seq, offset)
-        return run
 
     def cursor(self, transaction: Transaction) -> RunCursor:
         """A new cursor before the first row of a transaction of the native buffer that has ended and is not closed."""

@@ -87,6 +87,16 @@ def test_a_table_below_a_circle_is_not_named_as_part_of_it() -> None:
     assert keys.cyclic == (one.id, other.id)
 
 
+def test_tables_of_all_circles_are_named_also_of_those_that_share_a_table() -> None:
+    shared, one, other, apart, partner, between = (table(name) for name in ("A", "B", "C", "P", "Q", "N"))
+    pairs = (
+        *((shared, one), (one, shared), (shared, other), (other, shared)),
+        *((apart, partner), (partner, apart), (between, shared), (apart, between)),
+    )
+    keys = ForeignKeys([ForeignKey(child.id, ("UP",), parent.id, ("ID",)) for child, parent in pairs])
+    assert [table.table for table in keys.cyclic] == ["A", "B", "C", "P", "Q"], "N leads from one circle to another"
+
+
 @pytest.mark.parametrize("seed", range(300))
 def test_whatever_the_transaction_did_its_fold_by_key_is_the_table(seed: int) -> None:
     """Rows move between keys at random; a reader that applies the changes in order has the same rows at the end."""

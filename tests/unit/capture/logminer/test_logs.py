@@ -196,6 +196,14 @@ def test_archived_logs_only() -> None:
         select_logs((log(3), log(5)), (OPEN,), {}, 300, 99, archived_only=True)
 
 
+def test_archived_logs_are_complete_up_to_the_end_of_the_last_one_that_is_taken() -> None:
+    logs, closed = (log(3), log(4), log(5)), replace(OPEN, is_open=False, last_scn=350)
+    for at_most, complete in ((1, 399), (2, 499), (3, 599)):
+        assert select_logs(logs, (OPEN,), {}, 300, at_most, archived_only=True).complete_scn == complete
+    assert select_logs(logs, (closed,), {}, 300, 99, archived_only=True).complete_scn == 0, "no thread says what is to come"
+    assert select_logs((), (OPEN,), {}, 300, 99, archived_only=True).complete_scn == 0
+
+
 def test_a_closed_thread_holds_the_others_back_until_the_standby_has_its_last_log() -> None:
     closed = RedoThread(2, False, 450, 0)
     for logs, is_open in (
