@@ -255,7 +255,7 @@ class LakeError(MinerCdcError):
 
 
 class VerificationError(MinerCdcError):
-    """Source and target cannot be compared: there is nothing to compare yet, table or database is not captured, or a record is
-    not ours."""
+    """Source and target cannot be compared: there is nothing to compare yet, no table, or not this table or database, is captured,
+    or a record is not ours."""
 
     code = "MC-9001"

@@ -30,7 +30,7 @@ from minercdc.schema.table import TableId
 
 def grants(config: ConnectorConfig, tables: Sequence[TableId], *, several_instances: bool = False) -> Iterator[str]:
     """SQL that gives the connector's user single grants for this configuration, in the order in which a DBA runs it: grants,
-    ALTER SESSION between containers, and comments where another database begins, or objects have to be made first. With LogMiner
+    ALTER SESSION between containers, and comments where another database begins, objects have to be made first, or there are no tables. With LogMiner
     the optional views are among them.
 
     :param several_instances: of RAC, whose open transactions are then read in all of them.
@@ -46,7 +46,11 @@ def grants(config: ConnectorConfig, tables: Sequence[TableId], *, several_instan
         if not number:
             yield from _of_flush_table(config, user)
         inside = name if database.has_several_pdbs else None
-        yield from _in_database(config, user, [one for one in tables if inside in (None, one.database)], inside)
+        found = [one for one in tables if inside in (None, one.database)]
+        if not found:
+            yield "-- No table to capture is seen. The user needs this on each of them; a plan names them then:"
+            yield f"--   GRANT SELECT, FLASHBACK ON schema.table TO {user};"
+        yield from _in_database(config, user, found, inside)
     if config.secondary.is_downstream:
         yield "-- In the downstream database, where the user has the same name:"
         yield from _statements(user, [CREATE_SESSION, LOGMINING, DBMS_LOGMNR, *DOWNSTREAM_VIEWS])

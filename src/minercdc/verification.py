@@ -99,6 +99,11 @@ def verify(
             wanted += [(connection, one) for one in ids if table is None or table in history.names.given(one)]
         if table is not None and not wanted:
             raise VerificationError(f"{table} is not among the captured tables")
+        if not wanted:
+            raise VerificationError(
+                "no table is captured: the include and exclude lists leave none that the user sees",
+                hint="Correct schema.include.list or table.include.list, or grant SELECT, FLASHBACK on the tables.",
+            )
         comparison = _Comparison(config, client, topics, offset, ends, history)
         reports = []
         for connection, one in sorted(wanted, key=lambda found: found[1]):

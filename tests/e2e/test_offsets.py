@@ -113,7 +113,10 @@ def test_an_exported_offset_comes_back(each_sink: Subject) -> None:
     file = lab.directory / "exported.json"
     file.write_text(exported)
     assert subject.offsets("export").output == exported, "without a time of its own"
-    assert "it is removed" in subject.offsets("reset", "--yes").output
+    assert "Nothing is removed yet" in subject.offsets("reset").output
+    removed = subject.offsets("reset", "--yes").output
+    assert "it is removed" in removed
+    assert "removed; start it with: minercdc run" in removed
     assert "has no offset" in subject.offsets("show").output
     lab.execute("ALTER TABLE T DROP COLUMN W", "INSERT INTO T VALUES (11, 'y')")
     assert "Nothing is stored yet" in subject.offsets("import", str(file)).output

@@ -123,6 +123,11 @@ def test_no_table_at_all_is_said(lab: Lab) -> None:
         connector.await_log("streaming:")
         connector.stop_in_order()
     assert "no table is captured" in lab.minercdc("check", str(config)).output
+    verified = lab.minercdc("verify", str(config))
+    assert verified.status == 1
+    assert "MC-9001: no table is captured" in verified.errors
+    planned = lab.minercdc("plan", str(config)).output.splitlines()
+    assert "  --   GRANT SELECT, FLASHBACK ON schema.table TO C##MINERCDC;" in planned[planned.index("grants, by a DBA:") :]
 
 
 def test_check_needs_the_database(lab: Lab) -> None:

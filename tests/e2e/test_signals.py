@@ -412,6 +412,13 @@ def test_streaming_that_nothing_could_resume_is_not_paused(lab: Lab) -> None:
         insert_signal(lab, "p", "pause-streaming")
         connector.await_log("is refused: nothing could resume it")
         connector.stop_in_order()
+    for wanted, why in (
+        ("pause-streaming", "nothing could resume the stream"),
+        ("execute-snapshot", "--collection is needed"),
+    ):
+        sent = lab.minercdc("signal", str(config), wanted)
+        assert (sent.status, sent.output) == (2, "")
+        assert why in sent.errors
 
 
 def await_keys(lab: Lab, table: str, keys: set[int]) -> None:

@@ -205,7 +205,7 @@ gone: its checkpoint makes it go on where it was.""",
     errors.VerificationError: (
         "nothing to compare",
         """*Exit status 1.* `minercdc verify` found no offset of the connector, an initial snapshot that is not complete, a table that is not
-captured, or a record of another program in a topic of ours. The message says which, and where.""",
+captured, no captured table at all, or a record of another program in a topic of ours. The message says which, and where.""",
     ),
     errors.RelayError: (
         "the relay or its client cannot go on",

@@ -133,14 +133,15 @@ def reset(config: ConfigFile, yes: Yes = False, verbose: Verbose = False) -> Non
 
 
 def _carry_out(found: Repositioning, config: Path, yes: bool) -> None:
+    done = "removed" if found.offset is None else "stored"
     if yes:
         found.store()  # first: the lines say what it did
     for line in found.lines:
         _out().print(line)
     if yes:
-        _out().print(f"stored; start it with: minercdc run {config}")
+        _out().print(f"{done}; start it with: minercdc run {config}")
     else:
-        _out().print("Nothing is stored yet. Stop the connector, and repeat this with --yes.")
+        _out().print(f"Nothing is {done} yet. Stop the connector, and repeat this with --yes.")
 
 
 def _out() -> Console:

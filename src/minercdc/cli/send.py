@@ -73,6 +73,13 @@ def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValu
     useless = "source" if kind == "resume-streaming" else ""
     if useless and how.channel == useless:
         raise ConfigError(["--channel source: its signals come with the stream, which is paused; take kafka, file or http"])
+    if kind == "pause-streaming" and set(config.signals.signal_enabled_channels) <= {"source"}:
+        raise ConfigError(
+            [
+                "signal.enabled.channels: nothing could resume the stream, since signals by source come with it; add kafka, file or"
+                " http, then restart the connector"
+            ]
+        )
     channel = how.channel or usable_channel(config, useless)
     source = notifications_of(config) if how.wait else None
     send_signal(config, channel, wanted)
@@ -88,6 +95,12 @@ def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValu
         sys.stdout.flush()
     if final != "COMPLETED" or not all_read:
         raise SystemExit(1)
+
+
+def _needed(collection: list[str] | None) -> list[JsonValue]:
+    if not collection:
+        raise ConfigError(["--collection is needed: a pattern of DATABASE.SCHEMA.TABLE, such as ORCLPDB1.SHOP.ORDERS"])
+    return list(collection)
 
 
 @signals.command("execute-snapshot")
@@ -106,7 +119,7 @@ def execute_snapshot(
     timeout: Timeout = 60.0,
 ) -> None:
     """Read tables again while the connector runs."""
-    data: dict[str, JsonValue] = {"type": kind, "data-collections": list[JsonValue](collection or [])}
+    data: dict[str, JsonValue] = {"type": kind, "data-collections": _needed(collection)}
     conditions: list[JsonValue] = []
     for text in condition or ():
         pattern, found, filter_ = text.partition("=")
@@ -171,7 +184,7 @@ def resume_table(
         context,
         _How(channel, identity, wait, timeout),
         "resume-table",
-        {"data-collections": list[JsonValue](collection or [])},
+        {"data-collections": _needed(collection)},
     )
 
 

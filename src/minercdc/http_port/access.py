@@ -48,4 +48,7 @@ class Access:
         scheme, _, token = headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self.token.encode()):
             return None
-        return HTTPStatus.UNAUTHORIZED, "a header `Authorization: Bearer TOKEN` with minercdc.http.token is needed"
+        return HTTPStatus.UNAUTHORIZED, (
+            "a header `Authorization: Bearer TOKEN` is needed; TOKEN is minercdc.http.token or, where that is not given,"
+            " in the file http-token-<name> of minercdc.state.dir"
+        )

@@ -19,6 +19,7 @@ _log = logging.getLogger(__name__)
 
 _AT_MOST = 100  # records per look
 _SEND_S = 10.0
+_NAMED_KEYS = 20
 _PASSING = {KafkaError._PARTITION_EOF, KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT}
 
 
@@ -35,6 +36,7 @@ class SignalTopic:
         self._create = create
         self._topic = topic
         self._key = key.encode()
+        self._others: set[bytes | None] = set()
         self._consumer: Any = None
 
     def poll(self, taken: str) -> tuple[list[bytes], str]:
@@ -87,7 +89,24 @@ class SignalTopic:
             taken = str(message.offset() + 1)
             if message.key() == self._key:
                 values.append(message.value() or b"")
+            else:
+                self._name(message.key(), message.offset())
         return values, taken
+
+    def _name(self, key: bytes | None, offset: int) -> None:
+        """Log that a record is not for this connector: once for each key, of the first ones."""
+        if key in self._others or len(self._others) >= _NAMED_KEYS:
+            return
+        self._others.add(key)
+        shown = "no key" if key is None else f"the key {key.decode(errors='replace')[:80]!r}"
+        _log.info(
+            "signal topic %s: the record at offset %d has %s, so it is passed over; signals for this connector have the key %r, its"
+            " topic.prefix",
+            self._topic,
+            offset,
+            shown,
+            self._key.decode(),
+        )
 
 
 def create_signal_topic(settings: Mapping[str, Any], topic: str) -> None:

@@ -73,6 +73,20 @@ def test_a_signal_is_taken_with_its_id(port: Port) -> None:
     assert (signal.id, signal.type, signal.channel) == ("p-1", "pause-snapshot", "http")
 
 
+def test_a_refusal_says_where_the_token_is(port: Port) -> None:
+    status, content = port.ask("POST", "/signals", json.dumps(PAUSE), {"Content-Type": "application/json"})
+    assert status == 401
+    assert "minercdc.http.token or, where that is not given, in the file http-token-<name>" in content["error"]
+    assert TOKEN not in content["error"]
+
+
+@pytest.mark.parametrize(("takes", "line"), [(True, "signals and status at http"), (False, "status at http")])
+def test_the_log_says_what_the_port_is_for(tmp_path: Path, caplog: pytest.LogCaptureFixture, takes: bool, line: str) -> None:
+    caplog.set_level(logging.INFO)
+    with serving(SignalJournal(tmp_path / "state", "c", "http") if takes else None):
+        assert any(message.startswith(line) for message in caplog.messages), caplog.messages
+
+
 def test_a_signal_without_id_gets_one(port: Port) -> None:
     status, content = port.ask("POST", "/signals", json.dumps({"type": "pause-snapshot"}), JSON)
     assert status == 202
