@@ -505,6 +505,25 @@ def test_sessions_that_break_are_replaced_and_no_row_is_lost_or_repeated(
     lab.app.close()
 
 
+def test_redo_that_is_read_again_does_not_count_as_lag(lab: Lab) -> None:
+    lab.mining = lab.mining.model_copy(update={"query_fetch_size": 20})
+    with lab.session() as old:
+        old.cursor().execute("insert into item (id) values (1)")
+        for number in range(10, 200):
+            lab.run(f"insert into item (id) values ({number})", "commit")
+        time.sleep(2.1)  # LogMiner's times are whole seconds
+        reader = Reader(lab).take_snapshot()
+        snapshot_us = int(time.time() * 1_000_000)
+        with lab.sandbox.connect() as admin, admin.cursor() as cursor:
+            cursor.execute("call dbms_sandbox.delay_call(0.02, at => 'fetch', matching => 'LOGMNR', times => 20)")
+        reader.until_marker(1)
+        old.commit()
+    reader.until_marker(2)
+    assert ("1", None, None, None) in [row for _, _, row in reader.changes("ITEM")]
+    times = [event.time_us for event in reader.events if isinstance(event, Progress) and event.time_us]
+    assert min(times) >= snapshot_us - 1_000_000
+
+
 def test_sessions_that_always_break_stop_the_capture(lab: Lab, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise MiningSessionError("ORA-01284")

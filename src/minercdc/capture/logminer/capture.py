@@ -58,7 +58,7 @@ from minercdc.schema.filter import SYSTEM_SCHEMAS
 
 _log = logging.getLogger(__name__)
 
-_TIMESTAMP = LogMinerRow._fields.index("timestamp")
+_SCN, _TIMESTAMP = map(LogMinerRow._fields.index, ("scn", "timestamp"))
 
 
 class LogMinerCapture:
@@ -88,10 +88,11 @@ class LogMinerCapture:
         self._config = config
         self._pdbs = tuple(pdb.database for pdb in context.pdbs)
         self._container = container
-        self._connect, self._filter, self._monotonic = context.connect_root, context.mined, context.monotonic
+        self._connect, self._monotonic = context.connect_root, context.monotonic
         self._secondary = secondary = context.secondary
         unnamed = secondary is not None and not secondary.is_downstream
-        self._names = ObjectNames(context, self._excluded_owners()) if unnamed else None
+        self._excluded_owners = frozenset[str]() if context.mined.schema_include else SYSTEM_SCHEMAS
+        self._names = ObjectNames(context, self._excluded_owners) if unnamed else None
         self._flush, self._files, self._rules = flush, files, rules
         self._lobs, self._spill = shared.lob_enabled, shared.minercdc_state_dir / "spill"
         self._reselect = context.reselect if shared.lob_enabled else None
@@ -102,6 +103,7 @@ class LogMinerCapture:
         self._measuring = Measuring(self._counters, self._clock)
         self._memory = SessionMemory(self._counters.mining, config.minercdc_log_mining_session_max_pga_bytes)
         self._delivered_us = 0  # source time up to which every commit has been emitted, 0 while that is not known
+        self._delivered_scn = 0  # that of the start: rows up to it are read again, and their times say nothing
         self._containers = containers_of(context, partial(self._decoder_of, context))
         self._limits = limits_of(config)
         self._unknown = UnknownTransactions(config.minercdc_log_mining_unknown_transaction_mode)
@@ -154,6 +156,7 @@ class LogMinerCapture:
         loaded = load(start, self._files, self._rules, buffer)
         check_lost(self._connect, loaded, self._config, self._secondary)
         start = loaded.position
+        self._delivered_scn = start.delivered_scn
         delivery = Delivery(start, self._containers, self._clock, user_filter(self._config))
         self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._lobs)
         if files is not None and self._rules is not None and isinstance(self._assembly, BufferedAssembly):
@@ -253,7 +256,7 @@ class LogMinerCapture:
         begun = self._start(session, assembly, logs, lagging=lagging)
         doubted = self._unknown.due(assembly, host_time)
         known = open_transactions(session.primary) if doubted else set()
-        owners = self._excluded_owners() if self._names is None else frozenset[str]()
+        owners = self._excluded_owners if self._names is None else frozenset[str]()
         sql, binds = assembly.query(self._container, owners)
         assembly.begin_pass(begun)
         held = logs.several_open_threads or selection.bound < NO_BOUND  # commits that are read may wait for the next pass
@@ -344,7 +347,7 @@ class LogMinerCapture:
                     for rows in self._containers.taken(self._named(batch)):
                         yield from assembly.take_fetched(rows, joiner)
                     self._measuring.taken(len(batch), assembly)
-                    if not held:
+                    if not held and batch[-1][_SCN] > self._delivered_scn:
                         self._delivered_us = max(self._delivered_us, self._clock.utc_us(batch[-1][_TIMESTAMP]))
                 if time.monotonic() - ticked >= self._poll:
                     yield assembly.idle(self._delivered_us)
@@ -395,6 +398,3 @@ class LogMinerCapture:
     def _backoff(self, failures: int) -> float:
         first = self._config.log_mining_log_backoff_initial_delay_ms
         return float(min(first * 2 ** (failures - 1), self._config.log_mining_log_backoff_max_delay_ms)) / 1000
-
-    def _excluded_owners(self) -> frozenset[str]:
-        return frozenset(owner for owner in SYSTEM_SCHEMAS if not self._filter.schema_include)
