@@ -238,6 +238,7 @@ class _Demo:
             show()
             merged = lake.last_match(r"all tables are at SCN (\d+)")
             if merged and int(merged) >= last_scn and visits.count() == expected:
+                show()  # the last picture stays: the lake has gone on since the one before
                 return
             time.sleep(0.25)
 

@@ -19,7 +19,7 @@ from minercdc.errors import SchemaHistoryError
 from minercdc.events import SchemaChange
 from minercdc.kafka.schema_history import changes_of, document_of
 from minercdc.offset import JsonValue
-from minercdc.state_directory import sync_directory
+from minercdc.state_directory import private_opener, sync_directory
 
 _HINT = "Put the file back, or start once with snapshot.mode=recovery, which reads the structures from the database again."
 
@@ -48,7 +48,8 @@ class FileSchemaHistory:
         line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
         if not self._length:
             self._make_directory()
-        with _file_errors(self._path), self._path.open("r+b" if self._path.exists() else "w+b") as file:
+        mode = "r+b" if self._path.exists() else "w+b"
+        with _file_errors(self._path), open(self._path, mode, opener=private_opener) as file:
             file.seek(self._length)
             file.write(line)
             file.truncate()

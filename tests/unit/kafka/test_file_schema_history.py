@@ -57,6 +57,11 @@ def test_tables_come_back_as_far_as_the_offset_counts(path: Path) -> None:
     assert [recovered(path, mark)[1] for mark in marks] == [[], [TABLE], [WIDER]]
 
 
+def test_a_new_file_is_the_owners_alone(path: Path) -> None:
+    written(path, CREATED)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_new_file_is_durable_with_its_directory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
     monkeypatch.setattr("minercdc.kafka.file_schema_history.sync_directory", synced.append)
