@@ -208,7 +208,7 @@ def test_signals_come_by_topic_file_and_http_each_once(lab: Lab) -> None:
         assert ended.status == 2
         assert "signal.enabled.channels" in ended.errors
         refused = lab.minercdc("signal", str(config), "execute-snapshot", "--channel", "http")
-        assert "data-collections is missing" in refused.errors
+        assert "--collection is needed" in refused.errors
         with file.open("a") as lines:
             lines.write('nonsense\n{"id": "x", "type": "explode"}\n')
         records = await_answers(lab, "x", ("Signal", "REFUSED"))
@@ -250,7 +250,7 @@ def test_the_command_waits_for_the_answer_and_prints_it(lab: Lab, by: str) -> No
     assert "no captured table matches P.S.NOPE" in refused.output
     assert (failed.status, "SQL_EXCEPTION" in failed.output) == (1, True)
     assert (incomplete.status, incomplete.output) == (2, "")
-    assert "data-collections is missing" in incomplete.errors
+    assert "--collection is needed" in incomplete.errors
 
 
 def test_a_signal_that_was_accepted_by_http_outlives_a_kill(lab: Lab) -> None:
