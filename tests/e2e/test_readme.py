@@ -47,17 +47,20 @@ def test_the_parts_on_their_own(tmp_path: Path) -> None:
     sandbox, kafka, connector = servers.splitlines()
     password = {"MINERCDC_PASSWORD": "minercdc"}
     with ExitStack() as processes:
+        serving = []
         for number, line in enumerate((sandbox, kafka)):
             where = ["--data", str(tmp_path / "kafka")] if "kafka" in line else []
             server = processes.enter_context(MinerCdc([*arguments(line), *where], tmp_path / f"server{number}.log"))
             server.await_output(r"ready 127\.0\.0\.1:\d+", 60)
+            serving.append(server)
         running = processes.enter_context(MinerCdc(arguments(connector), tmp_path / "run.log", environment=password))
         running.await_log("streaming: ", 60)
         read = subprocess.run(
             [sys.executable, "-c", with_ports(program)], capture_output=True, text=True, check=True, timeout=60
         )
         ended = run_to_end(arguments(signal), tmp_path / "signal.log", environment=password)
-        running.stop_in_order()
+        for one in (running, *serving):  # a broker outlives a command that is killed
+            one.stop_in_order()
     assert re.findall(r'"ORDER_ID":(\d+)', "".join(line.partition(" ")[0] for line in read.stdout.splitlines())) == [
         "10",
         "11",
