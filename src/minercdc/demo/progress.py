@@ -49,7 +49,7 @@ class DeltaRows:
     def __init__(self, table: Path) -> None:
         self._log = table / "_delta_log"
         self._version = 0
-        self._files: dict[str, int] = {}
+        self._files: dict[tuple[object, ...], int] = {}
 
     def count(self) -> int:
         """Rows as of the newest commit; 0 while there is no table. Each call reads the commits since the last one."""
@@ -62,6 +62,13 @@ class DeltaRows:
     def _apply(self, action: dict[str, Any]) -> None:
         if add := action.get("add"):
             deleted = (add.get("deletionVector") or {}).get("cardinality", 0)
-            self._files[add["path"]] = json.loads(add.get("stats") or "{}").get("numRecords", 0) - deleted
+            self._files[_identity(add)] = json.loads(add.get("stats") or "{}").get("numRecords", 0) - deleted
         elif remove := action.get("remove"):
-            self._files.pop(remove["path"], None)
+            self._files.pop(_identity(remove), None)
+
+
+def _identity(file: dict[str, Any]) -> tuple[object, ...]:
+    """Path and deletion vector: a commit that deletes rows of a file adds it with the new vector and removes it with the old one,
+    in any order (Delta's protocol, "Add File and Remove File")."""
+    vector = file.get("deletionVector") or {}
+    return file["path"], *map(vector.get, ("storageType", "pathOrInlineDv", "offset"))
