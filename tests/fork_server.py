@@ -1,7 +1,7 @@
 """A process that has imported what the commands of a program import, and forks for each command: see `tests.forked`.
 
-Takes the number of its socket and the program, `minercdc` or `minercdc_sandbox`. Each request is a JSON object `arguments`, `environment`, `directory` with two descriptors, for standard
-output and standard error. It answers with `{"pid": ..}`, and with `{"pid": .., "status": ..}` when that process has ended. It ends with its
+Takes the number of its socket and the program, `minercdc` or `minercdc_sandbox`. Each request is a JSON object `arguments`,
+`environment`, `directory` with two descriptors, for standard output and standard error. It answers with `{"pid": ..}`, and with `{"pid": .., "status": ..}` when that process has ended. It ends with its
 socket's other end; the commands do not end with it.
 """
 

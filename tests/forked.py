@@ -1,7 +1,7 @@
 """Commands of `minercdc`, and sandboxes, without the second that their imports take: forked by a process that has done them.
 
-The processes are like those of `python -m minercdc` and `python -m minercdc_sandbox` in all else: each has its own session, environment, directory and output, takes signals, and
-can be killed.
+The processes are like those of `python -m minercdc` and `python -m minercdc_sandbox` in all else: each has its own session,
+environment, directory and output, takes signals, and can be killed.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ from minercdc.schema.table import TableId
 
 def grants(config: ConnectorConfig, tables: Sequence[TableId], *, several_instances: bool = False) -> Iterator[str]:
     """SQL that gives the connector's user single grants for this configuration, in the order in which a DBA runs it: grants,
-    ALTER SESSION between containers, and comments where another database begins, objects have to be made first, or there are no tables. With LogMiner
-    the optional views are among them.
+    ALTER SESSION between containers, and comments where another database begins, objects have to be made first, or there are no
+    tables. With LogMiner the optional views are among them.
 
     :param several_instances: of RAC, whose open transactions are then read in all of them.
     """

@@ -207,7 +207,7 @@ def _actions(
         table_names(config),
         resumptions.suspended if resumptions else lambda: (),
         several=config.database.pdbs if config.database.has_several_pdbs else (),
-        answers_while_paused=bool(set(config.signals.signal_enabled_channels) - {"source"}),
+        answers_while_paused=config.signals.answers_while_paused,
     )
 
 

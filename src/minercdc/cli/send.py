@@ -73,7 +73,7 @@ def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValu
     useless = "source" if kind == "resume-streaming" else ""
     if useless and how.channel == useless:
         raise ConfigError(["--channel source: its signals come with the stream, which is paused; take kafka, file or http"])
-    if kind == "pause-streaming" and set(config.signals.signal_enabled_channels) <= {"source"}:
+    if kind == "pause-streaming" and not config.signals.answers_while_paused:
         raise ConfigError(
             [
                 "signal.enabled.channels: nothing could resume the stream, since signals by source come with it; add kafka, file or"

@@ -52,6 +52,11 @@ class SignalConfig(Section):
         description="Bearer token of that port, needed for POST in any case. Default one that is made once and kept in `minercdc.state.dir` (`http-token-<name>`), where `minercdc signal` finds it.",
     )
 
+    @property
+    def answers_while_paused(self) -> bool:
+        """Whether there is a channel that does not come with the stream, so that a signal can resume it."""
+        return bool(set(self.signal_enabled_channels) - {"source"})
+
     @field_validator("signal_enabled_channels")
     @classmethod
     def _known_channels(cls, value: tuple[str, ...]) -> tuple[str, ...]:

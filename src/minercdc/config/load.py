@@ -336,7 +336,8 @@ def _resolved(
 ) -> Iterator[tuple[str, str]]:
     """Name and value of each property, with placeholders resolved.
 
-    :param problems: gets a line for each value that cannot be resolved, or encoded; "1" stands in for it, or '' where names are listed.
+    :param problems: gets a line for each value that cannot be resolved, or encoded; "1" stands in for it, or '' where names are
+        listed.
     :param unresolved: gets the names of these properties.
     """
     for name, value in properties.items():

@@ -151,8 +151,8 @@ def _drop_identity(session: SqlSession, table: Table, column: Column) -> None:
 def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
     """Read and apply one column of ALTER TABLE MODIFY. Raises ORA-01439 to ORA-01441 and ORA-30082 for changes of type that the
     column's values do not allow, ORA-14060 for another type or length of a partitioning column, ORA-22859 from or to a LOB or
-    XMLTYPE, ORA-00904, ORA-01442, ORA-01451, ORA-02296, ORA-30673, ORA-54039, ORA-03001 for GENERATED and another length of CHAR, as `declare`, `check_declared`, `column_options`,
-    `add_constraint` and `validate`. Syntax errors are those of `Parser`. After an error the caller sets the definition back."""
+    XMLTYPE, ORA-00904, ORA-01442, ORA-01451, ORA-02296, ORA-30673, ORA-54039, ORA-03001 for GENERATED and another length of
+    CHAR, as `declare`, `check_declared`, `column_options`, `add_constraint` and `validate`. Syntax errors are those of `Parser`. After an error the caller sets the definition back."""
     position = table.position(parser.name(904, "invalid identifier"))
     column = table.columns[position]
     if parser.word("DROP", "IDENTITY"):
