@@ -3,14 +3,17 @@ BIN := .venv/bin
 
 NATIVE := $(addprefix src/minercdc/native/,_rows.pyx scan.pxi print.pxi read.pxi fetched.pxi store.pxi mine.pxi arrow.pxi avro.pxi core.h store.h avro.h scan.c print.c store.c avro.c)
 
-# Tests of several processes share two cores with their servers: one that fails runs once more, with nothing beside it. Both runs are shown:
-# a test that passes only alone has a fault, or the product has, and is repaired.
+# Each says what a test took, and which files took twice their budget (tests/durations.json). The gate leaves out what tests/gate.py lists.
+PYTEST := $(BIN)/python -m pytest -q -p tests.durations
+GATE := $(PYTEST) -p tests.gate
+
+# What failed runs once more with nothing beside it, as a report: a test that passes only alone has a fault, or the product has, and fails the gate.
 define tested
-$(BIN)/python -m pytest -q $(1) || { test $$? -eq 1 && echo "The tests that failed, once more and alone:" \
-	&& $(BIN)/python -m pytest -q $(1) -n 0 --last-failed --last-failed-no-failures none; }
+$(1) || { status=$$?; test $$status -ne 1 || { echo "The tests that failed, once more and alone; this does not change the result:"; \
+	$(1) -n 0 --last-failed --last-failed-no-failures none || true; }; exit $$status; }
 endef
 
-.PHONY: install demo lint unit python-path test fuzz wheels containers cluster standby torture soak simulate parity bench bench-peer docs
+.PHONY: install demo lint unit docs-test test test-all changed durations python-path fuzz mutants wheels containers cluster standby torture soak simulate parity bench bench-peer docs
 install: .venv/installed
 
 .venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt $(NATIVE)
@@ -29,37 +32,50 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Pure tests, no servers: a minute or two.
+# Pure tests of the product, no servers: less than a minute. Left out: the sandbox's own, and all tests with a server.
 unit: install
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit sandbox/tests/unit
+	$(GATE) -n 2 --dist loadfile tests/unit
 
-# What native code does, on the Python path, which is its reference: LogMiner's rows and values, transactions, the encoder.
-LOGMINER_TESTS := $(addprefix tests/sandbox_capture/test_,capture.py faults.py generated_types.py json.py kept.py lobs.py number_extremes.py oddities.py open_at.py renames.py types.py)
+# The tests of documents and their words.
+docs-test: install
+	$(PYTEST) -n 2 tests/unit/test_docs.py tests/unit/test_words.py
 
-PURE_TESTS := $(addprefix tests/unit/,capture kafka values native formats snapshot signals test_engine.py test_read_runs.py)
+# The gate: all that a change of the product can plausibly break. Left out: what tests/gate.py lists, with what is run in its place.
+# Three processes, since many tests wait for servers; the tests of a file run in one of them.
+test: lint
+	$(call tested,$(GATE) -n 3 --dist loadfile)
 
-python-path: private export MINERCDC_NATIVE := 0
+# Everything, hours: all seeds, drivers' suites, parity, soak, mutations, the Python path. Parts that passed on these sources are not run again;
+# PART="spark e2e" runs these. It ends with one table of all parts.
+test-all: install
+	$(BIN)/python -m tests.whole $(PART)
+
+# What a change since BASE needs, by the table in tests/changed.py.
+changed: install
+	@test -n "$(BASE)" || { echo "make changed BASE=ref: which commit to compare with is missing"; exit 2; }
+	$(BIN)/python -m tests.changed $(BASE) | while read -r target; do eval $(MAKE) $$target </dev/null || exit 1; done
+
+# Where the time goes, of the parts that test-all has run: the tables, and tests/durations.json and the table in CONTRIBUTING.
+durations: install
+	$(BIN)/python -m tests.durations .test-all/*.durations.json
+
 python-path: install
-	$(call tested,-n 2 --dist loadfile $(PURE_TESTS) $(LOGMINER_TESTS))
-	$(call tested,-n 2 tests/conformance -k logminer)
+	$(BIN)/python -m tests.whole python
+
+# Forty faults put into src, one at a time: which level of the tests finds them. An hour or more.
+mutants: install
+	$(BIN)/python -m tests.mutants --count $${COUNT:-40} --seed $${SEED:-1}
 
 # The C core under sanitizers: ten million damaged statements, some minutes.
 fuzz: install
 	MINERCDC_INPUTS=$${MINERCDC_INPUTS:-10000000} $(BIN)/python -m pytest -q -s -n 0 tests/unit/native/test_sanitized.py
-
-# Everything, then capture and encoder once more on the Python path.
-# Three processes, which two cores keep busy though many tests wait for servers; the tests of a file run in one of them. The
-# directories are taken in the order of their names: the last ones have short files, so all processes end together.
-test: lint
-	$(call tested,-n 3 --dist loadfile --no-loadscope-reorder)
-	$(MAKE) python-path
 
 wheels: install
 	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . ./sandbox
 
 # Starts a Docker engine of its own where none answers, as root.
 containers: install
-	$(call tested,--start-engine --durations=5 tests/containers)
+	$(call tested,$(GATE) --start-engine tests/containers)
 
 # The lake on a Spark cluster whose workers are containers, two of them killed in the middle of a task; ten minutes with the images.
 cluster: install

@@ -5,7 +5,8 @@ from __future__ import annotations
 import socket
 import tarfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,28 @@ from minercdc.offset import Offset, Resumption, SignalState, SuspendedTable
 from minercdc.stored_offset import StoredOffset
 
 
-def answer(listening: socket.socket, text: bytes) -> None:
-    while True:
-        client, _ = listening.accept()
-        with client:
-            client.recv(1000)
-            client.sendall(text)
+@contextmanager
+def answering(text: bytes) -> Iterator[int]:
+    """A port whose program answers `text` to whatever it is sent."""
+
+    def answer() -> None:
+        with suppress(OSError):  # the port is shut down
+            while True:
+                client, _ = listening.accept()
+                with client:
+                    client.recv(1000)
+                    client.sendall(text)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield listening.getsockname()[1]
+        listening.shutdown(socket.SHUT_RDWR)  # wakes accept; a close alone leaves it, to fail in another test
+        thread.join()
 
 
 def test_a_port_of_another_program_takes_its_own_file_only(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-        threading.Thread(target=answer, args=(listening, b"this is no HTTP\r\n\r\n"), daemon=True).start()
+    with answering(b"this is no HTTP\r\n\r\n") as port:
         path = tmp_path / "connector.yaml"
         nowhere = {
             "database.hostname": "127.0.0.1",

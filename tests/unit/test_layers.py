@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -100,7 +101,13 @@ ALLOWED["submit"] = {"cli"}
 ALLOWED["__init__"] = set()
 
 
-def imported_names(path: Path) -> Iterator[tuple[str, int]]:
+@cache
+def imported_names(path: Path) -> Sequence[tuple[str, int]]:
+    """Names and lines of a file's imports; each file is parsed once for all tests."""
+    return list(_imported_names(path))
+
+
+def _imported_names(path: Path) -> Iterator[tuple[str, int]]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}:{node.lineno}: absolute imports only, one spelling"

@@ -21,9 +21,10 @@ CHOICES = {
     "interval": ("numeric", "string"),
     "binary": ("bytes", "base64", "base64-url-safe", "hex"),
 }
+# A family reads one of the choices each, so every choice once is enough: the product of all takes ten seconds.
 HANDLINGS = [
-    ValueHandling(**dict(zip(CHOICES, chosen, strict=True)))  # type: ignore[arg-type]
-    for chosen in itertools.product(*CHOICES.values())
+    ValueHandling(**{name: values[number % len(values)] for name, values in CHOICES.items()})  # type: ignore[arg-type]
+    for number in range(max(map(len, CHOICES.values())))
 ]
 END = '","ts_ms":1}'
 BARE = ("", "")

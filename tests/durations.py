@@ -1,0 +1,237 @@
+"""Where the tests' time goes: CPU seconds and seconds of each test and fixture, with all processes that they started.
+
+CPU time is that of the worker and its descendants, so a server that a session shares counts for the test that works it. A process whose
+parent has ended (a container's) is not seen. ``MINERCDC_DURATIONS=FILE`` writes what was measured; ``python -m tests.durations FILE ...``
+prints the tables. The closing lines of a run name each file that took twice what ``tests/durations.json`` has for it; no test fails by time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gate import left_out
+
+ROOT = Path(__file__).parents[1]
+RECORDED = ROOT / "tests" / "durations.json"
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PROPERTY = "durations"
+# A file of pure tests varies by more than twice on a busy machine.
+_LEAST_SECONDS = 10.0
+
+
+def tree_cpu_seconds() -> float:
+    """CPU seconds, of user and system, of this process and all its descendants, those it has waited for included."""
+    ticks, open_pids = 0, [os.getpid()]
+    while open_pids:
+        pid = open_pids.pop()
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text()
+            tasks = os.listdir(f"/proc/{pid}/task")
+        except OSError:  # it has just ended
+            continue
+        # The name in parentheses may hold spaces; utime, stime, cutime and cstime are fields 14 to 17 of proc(5).
+        ticks += sum(int(part) for part in stat.rpartition(")")[2].split()[11:15])
+        for task in tasks:
+            try:
+                open_pids += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
+            except OSError:
+                continue
+    return ticks / _TICKS
+
+
+@dataclass
+class Spent:
+    """Seconds by the clock and of CPU."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+
+    def __iadd__(self, other: Spent) -> Spent:
+        self.wall += other.wall
+        self.cpu += other.cpu
+        return self
+
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(self.wall - other.wall, self.cpu - other.cpu)
+
+
+def _now() -> Spent:
+    return Spent(time.monotonic(), tree_cpu_seconds())
+
+
+@dataclass
+class _Running:
+    """The test that runs in this worker: when it began, its fixtures, and what nested fixtures took at each level."""
+
+    began: Spent = field(default_factory=_now)
+    fixtures: dict[str, Spent] = field(default_factory=dict)
+    nested: list[Spent] = field(default_factory=list)
+
+
+_running = _Running()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    global _running
+    _running = _Running()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
+    if (
+        fixturedef.scope == "function"
+    ):  # its servers are fixtures of the session; a look at /proc for each would cost more than most
+        return (yield)
+    began = _now()
+    _running.nested.append(Spent())
+    try:
+        return (yield)
+    finally:
+        whole = _now() - began
+        own = whole - _running.nested.pop()
+        if _running.nested:
+            _running.nested[-1] += whole
+        _running.fixtures[fixturedef.argname] = own
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if call.when == "teardown":
+        spent = _now() - _running.began
+        fixtures = {name: [round(own.wall, 2), round(own.cpu, 2)] for name, own in _running.fixtures.items()}
+        report.user_properties.append((_PROPERTY, [round(spent.wall, 3), round(spent.cpu, 3), fixtures]))
+    return report
+
+
+class Durations:
+    """What a run measured, by test."""
+
+    def __init__(self) -> None:
+        self.tests: dict[str, list[Any]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for name, value in report.user_properties:
+            if name == _PROPERTY and report.when == "teardown":
+                self.tests[report.nodeid] = list(value)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if not self.tests:
+            return
+        spent = by_group(self.tests, of_file)
+        total = sum(one.cpu for one in spent.values())
+        terminalreporter.write_line(f"{len(self.tests)} tests took {total:.0f} s of CPU")
+        for line in over_budget(spent, recorded()):
+            terminalreporter.write_line(line)
+        if path := os.environ.get("MINERCDC_DURATIONS"):
+            Path(path).write_text(json.dumps(self.tests, indent=0))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Durations(), "minercdc-durations")
+
+
+def of_file(test: str) -> str:
+    return test.split("::")[0]
+
+
+def of_directory(test: str) -> str:
+    """``tests/spark``, ``sandbox/tests/server``, or ``tests/unit/capture``."""
+    parts = of_file(test).split("/")[:-1]
+    return "/".join(parts[: 3 if parts[:2] == ["tests", "unit"] or parts[0] == "sandbox" else 2])
+
+
+def by_group(tests: Mapping[str, list[Any]], group: Any) -> dict[str, Spent]:
+    spent: dict[str, Spent] = {}
+    for test, (wall, cpu, _) in tests.items():
+        spent.setdefault(group(test), Spent()).__iadd__(Spent(wall, cpu))
+    return spent
+
+
+def recorded() -> dict[str, float]:
+    """CPU seconds of each test file when they were last written down."""
+    return json.loads(RECORDED.read_text()) if RECORDED.exists() else {}  # type: ignore[no-any-return]
+
+
+def over_budget(spent: Mapping[str, Spent], budget: Mapping[str, float]) -> Iterable[str]:
+    """A line for each file that took more than twice its recorded CPU seconds, and for each dear one that has none."""
+    for file, one in sorted(spent.items()):
+        if one.cpu < _LEAST_SECONDS:
+            continue
+        if file not in budget:
+            yield f"no budget: {file} took {one.cpu:.0f} s of CPU; make durations writes it down"
+        elif one.cpu > 2 * budget[file]:
+            yield f"over budget: {file} took {one.cpu:.0f} s of CPU, recorded are {budget[file]:.0f}"
+
+
+def _table(title: str, rows: Iterable[tuple[str, int, Spent]]) -> Iterable[str]:
+    yield from (f"| {title} | tests | CPU s | s |", "|---|--:|--:|--:|")
+    for name, count, spent in rows:
+        yield f"| {name} | {count} | {spent.cpu:.0f} | {spent.wall:.0f} |"
+    yield ""
+
+
+def report(tests: Mapping[str, list[Any]]) -> Iterable[str]:
+    """The tables of a run, as Markdown: by directory, by file, the fifty dearest tests, and what is set up."""
+    for title, group in (("directory", of_directory), ("file", of_file)):
+        spent = by_group(tests, group)
+        counts: dict[str, int] = {}
+        for test in tests:
+            counts[group(test)] = counts.get(group(test), 0) + 1
+        dearest = sorted(spent, key=lambda name: -spent[name].cpu)
+        yield from _table(title, ((name, counts[name], spent[name]) for name in dearest))
+    dear = sorted(tests.items(), key=lambda item: -item[1][1])[:50]
+    yield from _table("test", ((test, 1, Spent(wall, cpu)) for test, (wall, cpu, _) in dear))
+    fixtures: dict[str, list[Spent]] = {}
+    for _, _, set_up in tests.values():
+        for name, (wall, cpu) in set_up.items():
+            fixtures.setdefault(name, []).append(Spent(wall, cpu))
+    rows = [(name, len(each), Spent(sum(s.wall for s in each), sum(s.cpu for s in each))) for name, each in fixtures.items()]
+    yield from _table("set-up", sorted(rows, key=lambda row: -row[2].cpu))
+
+
+def directories(tests: Mapping[str, list[Any]]) -> Iterable[str]:
+    """The table of CONTRIBUTING: each directory with what the gate runs of it and with all its tests."""
+    yield from ("| directory | tests | CPU s | of them in the gate | CPU s |", "|---|--:|--:|--:|--:|")
+    gate = {test: spent for test, spent in tests.items() if not left_out(test)}
+    whole, part = by_group(tests, of_directory), by_group(gate, of_directory)
+    groups = [*sorted(whole, key=lambda name: -whole[name].cpu)]
+    for name in groups:
+        counts = [sum(of_directory(test) == name for test in some) for some in (tests, gate)]
+        yield f"| {name} | {counts[0]} | {whole[name].cpu:.0f} | {counts[1]} | {part.get(name, Spent()).cpu:.0f} |"
+    sums = [sum(spent.cpu for spent in some.values()) for some in (whole, part)]
+    yield f"| all | {len(tests)} | {sums[0]:.0f} | {len(gate)} | {sums[1]:.0f} |"
+
+
+def write_down(tests: Mapping[str, list[Any]]) -> None:
+    """Write `tests/durations.json`, where files that were not run keep their figures, and the table in CONTRIBUTING."""
+    budget = {file: round(spent.cpu, 1) for file, spent in by_group(tests, of_file).items()}
+    there = {file: cpu for file, cpu in recorded().items() if (ROOT / file).exists()}
+    RECORDED.write_text(json.dumps(there | budget, indent=0, sort_keys=True) + "\n")
+    page = ROOT / "CONTRIBUTING.md"
+    before, begin, rest = page.read_text().partition("<!-- durations -->\n")
+    page.write_text(before + begin + "\n".join(directories(tests)) + "\n" + rest[rest.index("<!-- /durations -->") :])
+
+
+def main(paths: list[str]) -> None:
+    """Print the tables of runs, and write down what they say."""
+    tests: dict[str, list[Any]] = {}
+    for path in paths:
+        tests |= json.loads(Path(path).read_text())
+    print("\n".join(report(tests)))
+    write_down(tests)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,129 @@
+"""How the suite is cut: what the gate leaves out exists, every test has a part, a change has its targets, mutants are Python."""
+
+from __future__ import annotations
+
+import ast
+import random
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.changed import RULES, targets
+from tests.durations import Spent, of_directory, over_budget
+from tests.gate import LEFT_OUT, left_out
+from tests.mutants import ROOT, mutants
+from tests.whole import PARTS, Result, result_of, table
+
+TEST_FILES = [
+    path.relative_to(ROOT).as_posix() for folder in ("tests", "sandbox/tests") for path in (ROOT / folder).rglob("test_*.py")
+]
+
+
+@pytest.mark.parametrize("entry", LEFT_OUT)
+def test_what_the_gate_leaves_out_is_there(entry: str) -> None:
+    file, _, name = entry.partition("::")
+    if not name:
+        assert (ROOT / file).exists()
+        return
+    functions = {node.name for node in ast.parse((ROOT / file).read_text()).body if isinstance(node, ast.FunctionDef)}
+    assert name.partition("[")[0] in functions
+
+
+def test_an_entry_means_the_test_and_its_cases_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "tests.gate.LEFT_OUT", {"tests/a/": "", "tests/b.py": "", "tests/c.py::test_x": "", "tests/d.py::test_x[1": ""}
+    )
+    out = [
+        "tests/a/e.py::test_x",
+        "tests/b.py::test_x",
+        "tests/c.py::test_x",
+        "tests/c.py::test_x[2]",
+        "tests/d.py::test_x[1-2]",
+    ]
+    kept = ["tests/ab.py::test_x", "tests/c.py::test_x_and_y", "tests/d.py::test_x[2]", "tests/b.pyi::test_x"]
+    assert [test for test in out + kept if left_out(test)] == out
+
+
+def test_every_file_of_tests_is_in_a_part_and_the_gate_can_run_it() -> None:
+    arguments = {argument for part in PARTS.values() for argument in part.arguments}
+    assert [
+        file
+        for file in TEST_FILES
+        if not any(file.startswith(argument) for argument in arguments if argument.startswith(("tests/", "sandbox/")))
+    ] == []
+    assert [
+        argument for argument in arguments if argument.startswith(("tests/", "sandbox/")) and not (ROOT / argument).exists()
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        (["docs/lake.md", "CHANGELOG.md", "docs/capture/olr.md"], ["lint", "docs-test"]),
+        (["README.md"], ["test"]),
+        (["src/minercdc/lake/merger.py", "docs/lake.md"], ["test"]),
+        (["sandbox/src/minercdc_sandbox/page.py"], ["test", "test-all PART=sandbox"]),
+        (["sandbox/docs/sandbox.md"], ["lint", "docs-test"]),
+        (["src/minercdc/native/scan.c"], ["test", "test-all PART='python fuzz'"]),
+        (["compose.yaml", "compose/local.yaml"], ["test", "containers"]),
+        (["tests/checker/judge.py", "docs/lake.md"], ["test", "test-all PART=models"]),
+        (["a/new/file"], ["test"]),
+        ([], []),
+    ],
+)
+def test_a_change_needs_these_targets(files: list[str], wanted: list[str]) -> None:
+    assert targets(files) == wanted
+
+
+def test_the_rules_name_targets_and_parts_that_there_are() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for each in RULES.values():
+        for target in each:
+            name, _, parts = target.partition(" PART=")
+            assert f"\n{name}:" in makefile
+            assert set(parts.strip("'").split()) <= set(PARTS)
+
+
+def test_a_file_over_its_budget_is_named() -> None:
+    spent = {"a": Spent(1, 30), "b": Spent(1, 30), "c": Spent(1, 3), "d": Spent(1, 30)}
+    lines = list(over_budget(spent, {"a": 14.9, "b": 15.0, "c": 1.0}))
+    assert [line.split(" took")[0] for line in lines] == ["over budget: a", "no budget: d"]
+
+
+def test_tests_are_grouped_by_the_folder_that_says_what_they_need() -> None:
+    assert [of_directory(test) for test in ("tests/unit/capture/logminer/test_a.py::b", "tests/spark/test_a.py::b", "sandbox/tests/unit/sql/test_a.py::b")] == [
+        "tests/unit/capture", "tests/spark", "sandbox/tests/unit",
+    ]  # fmt: skip
+
+
+def test_the_closing_lines_of_a_part_are_read() -> None:
+    output = "...\n12 tests took 34 s of CPU\n2 failed, 9 passed, 1 skipped, 3 warnings, 1 error in 5.00s (0:00:05)\n"
+    result = result_of(output, "digest", 1, 5.4)
+    assert (result.passed, result.failed, result.skipped, result.cpu_seconds, result.seconds) == (9, 3, 1, 34.0, 5)
+
+
+def test_the_table_says_what_is_not_known_of_these_sources() -> None:
+    old, failed = Result("old", 0, passed=5), Result("new", 1, failed=1)
+    lines = {line.split()[0]: line for line in table({"unit": old, "e2e": failed}, "new")}
+    assert set(lines) == {"part", *PARTS}
+    assert "older sources" in lines["unit"]
+    assert "FAILED" in lines["e2e"]
+    assert "not run" in lines["spark"]
+
+
+def test_mutants_are_python_and_differ(tmp_path: Path) -> None:
+    for path in ("src/minercdc/schema/tables.py", "src/minercdc/lake/pending.py", "src/minercdc/engine.py"):
+        source = (ROOT / path).read_text()
+        copy = tmp_path / path
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        every = list(mutants(Path(path)))
+        assert every
+        for mutant in random.Random(1).sample(every, min(10, len(every))):
+            copy.write_text(source)
+            mutant.apply(tmp_path)
+            assert ast.dump(ast.parse(copy.read_text())) != ast.dump(ast.parse(source))
+
+
+def test_every_part_runs_at_night() -> None:
+    nightly = yaml.safe_load((ROOT / ".github/workflows/nightly.yml").read_text())
+    assert nightly["jobs"]["part"]["strategy"]["matrix"]["part"] == list(PARTS)
