@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gate import left_out
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests" / "durations.json"
@@ -203,6 +202,8 @@ def report(tests: Mapping[str, list[Any]]) -> Iterable[str]:
 
 def directories(tests: Mapping[str, list[Any]]) -> Iterable[str]:
     """The table of CONTRIBUTING: each directory with what the gate runs of it and with all its tests."""
+    from tests.gate import left_out  # as a plugin it has to be loaded by pytest first
+
     yield from ("| directory | tests | CPU s | of them in the gate | CPU s |", "|---|--:|--:|--:|--:|")
     gate = {test: spent for test, spent in tests.items() if not left_out(test)}
     whole, part = by_group(tests, of_directory), by_group(gate, of_directory)
