@@ -25,7 +25,9 @@ from tests.e2e.lab import Lab
 from minercdc.local.ports import free_port
 
 KILLS, FREEZES = map(int, os.environ.get("MINERCDC_TAKEOVERS", "1,1").split(","))
-KILL_SECONDS, PORT_SECONDS, FREEZE_SECONDS = 10.0, 5.0, 20.0
+# `make standby` measures; beside other tests the bounds are only that a standby takes over at all.
+BOUNDS = (10.0, 5.0, 20.0) if "MINERCDC_TAKEOVERS" in os.environ else (120.0, 120.0, 120.0)
+KILL_SECONDS, PORT_SECONDS, FREEZE_SECONDS = BOUNDS
 TAKING = r"taking over connector"
 
 
@@ -129,7 +131,7 @@ def test_the_owner_is_killed(lab: Lab, ports: bool) -> None:
                 assert "taking over" not in standby.text()
                 begun = time.monotonic()
                 owner.kill()
-                await_one([standby], 30, {})
+                await_one([standby], 120, {})
                 took.append(time.monotonic() - begun)
                 owner = standby
         report("kills", took)

@@ -42,7 +42,7 @@ class Topics:
         """Everything committed so far; nothing when there is no such topic."""
         return [parsed(message) for message in read_committed(self.brokers, topic)]
 
-    def await_records(self, topic: str, enough: Callable[[list[Read]], bool] | int, timeout: float = 30) -> list[Read]:
+    def await_records(self, topic: str, enough: Callable[[list[Read]], bool] | int, timeout: float = 120) -> list[Read]:
         """Until there are enough.
 
         :param enough: how many, or a question about them.

@@ -17,7 +17,7 @@ from minercdc.events import ChangeEvent, Event, Notification, Progress, SchemaCh
 from minercdc.oracle.connect import connect, database_name
 from minercdc.schema.tables import Tables
 
-_PATIENCE_SECONDS = 30.0
+_PATIENCE_SECONDS = 120.0
 
 
 class FlashbackLab(Lab):

@@ -45,7 +45,7 @@ from minercdc.snapshot.start import Fixed, Place, fix_now
 from minercdc.snapshot.structures import StructureSnapshot
 from minercdc.values.codec import reading_for
 
-_PATIENCE_SECONDS = 60.0
+_PATIENCE_SECONDS = 120.0
 
 
 class _Capture(LogMinerCapture):

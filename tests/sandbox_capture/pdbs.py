@@ -20,7 +20,7 @@ from minercdc.errors import MinerCdcError
 
 ONE, OTHER = "ORCLPDB1", "SALES"
 _EXAMPLE = read_file(Path(__file__).parents[2] / "connectors" / "several-pdbs.yaml").values
-_PATIENCE_SECONDS = 60.0
+_PATIENCE_SECONDS = 120.0
 
 
 @contextmanager

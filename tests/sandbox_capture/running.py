@@ -21,7 +21,7 @@ from minercdc.offset import JsonValue, Offset
 from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.tables import Tables
 
-_PATIENCE_SECONDS = 30.0
+_PATIENCE_SECONDS = 120.0
 
 
 class Ledger:

@@ -21,7 +21,7 @@ from minercdc.signals.outcome import Began, Failed, Outcome
 from minercdc.signals.reader import ChunkReader, Pace
 from minercdc.signals.window import Chunk
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 120.0
 
 
 @pytest.fixture

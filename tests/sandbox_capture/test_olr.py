@@ -23,7 +23,7 @@ from minercdc.errors import ConfigError, LogGapError, MinerCdcError, SourceError
 from minercdc.events import ChangeEvent, Event, Progress, SchemaChange, UndecodableRow
 from minercdc.schema.tables import Tables
 
-_PATIENCE_SECONDS = 60.0
+_PATIENCE_SECONDS = 120.0
 _numbers = itertools.count()
 
 Opened = Callable[..., Subject]

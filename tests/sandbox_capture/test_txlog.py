@@ -24,7 +24,7 @@ from minercdc.offset import PartialTransaction
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.tables import Tables
 
-_PATIENCE_SECONDS = 30.0
+_PATIENCE_SECONDS = 120.0
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from minercdc.errors import ConfigError, LogGapError, SourceError
 from minercdc.oracle.connect import connect, database_name
 from minercdc.schema.table import Column, TableId, TableSchema
 
-_PATIENCE_SECONDS = 30.0
+_PATIENCE_SECONDS = 120.0
 
 
 @pytest.fixture
