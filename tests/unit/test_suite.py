@@ -30,17 +30,15 @@ def test_what_the_gate_leaves_out_is_there(entry: str) -> None:
 
 
 def test_an_entry_means_the_test_and_its_cases_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "tests.gate.LEFT_OUT", {"tests/a/": "", "tests/b.py": "", "tests/c.py::test_x": "", "tests/d.py::test_x[1": ""}
-    )
+    monkeypatch.setattr("tests.gate.LEFT_OUT", {"a/": "", "b.py": "", "c.py::test_x": "", "d.py::test_x[1": ""})
     out = [
-        "tests/a/e.py::test_x",
-        "tests/b.py::test_x",
-        "tests/c.py::test_x",
-        "tests/c.py::test_x[2]",
-        "tests/d.py::test_x[1-2]",
+        "a/e.py::test_x",
+        "b.py::test_x",
+        "c.py::test_x",
+        "c.py::test_x[2]",
+        "d.py::test_x[1-2]",
     ]
-    kept = ["tests/ab.py::test_x", "tests/c.py::test_x_and_y", "tests/d.py::test_x[2]", "tests/b.pyi::test_x"]
+    kept = ["ab.py::test_x", "c.py::test_x_and_y", "d.py::test_x[2]", "b.pyi::test_x"]
     assert [test for test in out + kept if left_out(test)] == out
 
 
@@ -91,7 +89,7 @@ def test_a_file_over_its_budget_is_named() -> None:
 
 
 def test_tests_are_grouped_by_the_folder_that_says_what_they_need() -> None:
-    assert [of_directory(test) for test in ("tests/unit/capture/logminer/test_a.py::b", "tests/spark/test_a.py::b", "sandbox/tests/unit/sql/test_a.py::b")] == [
+    assert [of_directory(test) for test in ("tests/unit/capture/logminer/test_undo.py::b", "tests/spark/test_lake.py::b", "sandbox/tests/unit/sql/test_plsql.py::b")] == [
         "tests/unit/capture", "tests/spark", "sandbox/tests/unit",
     ]  # fmt: skip
 
