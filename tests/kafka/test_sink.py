@@ -211,7 +211,7 @@ def test_claims_that_cannot_be_read_are_a_delivery_error(prefix: str) -> None:
 
 def test_a_broker_that_goes_away_is_a_delivery_error_and_a_new_sink_goes_on(tmp_path: Path, prefix: str) -> None:
     broker = KafkaBroker(tmp_path).start()
-    config = settings(prefix, broker.bootstrap_servers, **{"minercdc.kafka.timeout.ms": "3000"})
+    config = settings(prefix, broker.bootstrap_servers, **{"minercdc.kafka.timeout.ms": "15000"})
     topic = f"{prefix}.S.T"
     sink = sink_of(config)
     sink.write(Record(topic, b"1", b"one"))
