@@ -246,6 +246,8 @@ class RowWriter:
             text = self._text_of(record)
             owner, table, partition = text.owner, text.table, text.partition
             operation, redo, undo, info, status = self._of_row(record, text, operation)
+        elif record.op is RedoOp.INTERNAL and row_id is not None:
+            owner = table = redo = None  # the end of a statement with LOBs outside the row
         elif record.op is RedoOp.DDL:
             redo = (record.statement or "") + self._options.end
         else:
