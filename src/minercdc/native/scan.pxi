@@ -368,6 +368,9 @@ cdef class RunCursor:
             if size == 0:
                 self.turn()
                 break
+            if row.code == CODE_INTERNAL:
+                self.at += size
+                continue
             if scan < 0 or row.name != last:
                 found = self.scanner.scans.get(self.transaction.names.values[row.name])
                 if found is None:

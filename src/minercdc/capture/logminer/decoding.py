@@ -221,6 +221,8 @@ class TransactionDecoder:
         but in a `large` transaction it may be a piece of a value."""
         assembler: LargeRowAssembler[_Failure | _Unread] | None = LargeRowAssembler(self.encoding.charset) if large else None
         for row in rows:
+            if row.code == OpCode.INTERNAL:  # for `undo`
+                continue
             decoded: Decoded | None = None
             try:
                 decoder = self._decoder(row)
