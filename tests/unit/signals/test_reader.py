@@ -47,7 +47,7 @@ def test_no_chunk_counts_changes_in_that_may_come_again(
     assert found == list(zip(read, floors, strict=True))
 
 
-class Told:
+class OneChunk:
     """A reader that has one chunk, of another shape, and notes as of which SCN at least it is to read."""
 
     def __init__(self, chunk: Chunk) -> None:
@@ -69,10 +69,10 @@ class Told:
 
 def test_chunk_that_is_read_again_is_not_older_than_the_changes_that_are_not_noted_any_more() -> None:
     stale = fetched(replace(TABLE, version=7), [])
-    told = Told(Chunk(stale, (), 100, 99, 0, final=True))
-    incremental = IncrementalSnapshots(told, Tables([TABLE]).find, lambda _: None, TableNames("PDB"))
+    only = OneChunk(Chunk(stale, (), 100, 99, 0, final=True))
+    incremental = IncrementalSnapshots(only, Tables([TABLE]).find, lambda _: None, TableNames("PDB"))
     state = SignalState(snapshots=(AdHocSnapshot("x", False, ("PDB.S.T",), (TableRead("S.T", maximum=("9",)),)),))
 
     next(incremental.step(state, 50, 20, 0), None)  # not yet: changes up to 100 are not noted from here on
     next(incremental.step(state, 100, 20, 0), None)  # it has another shape
-    assert told.least == [20, 100]
+    assert only.least == [20, 100]

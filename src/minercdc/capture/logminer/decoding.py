@@ -219,7 +219,9 @@ class TransactionDecoder:
     def _decoded(self, rows: Iterable[LogMinerRow], large: bool) -> Iterator[Decoded]:
         """Changes, failures and unread rows of `rows`, in order; rows without event are left out. Each row stands for itself,
         but in a `large` transaction it may be a piece of a value."""
-        assembler: LargeRowAssembler[_Failure | _Unread] | None = LargeRowAssembler(self.encoding.charset) if large else None
+        assembler: LargeRowAssembler[_Failure | _Unread] | None = (
+            LargeRowAssembler(self.encoding.charset, _Failure) if large else None
+        )
         for row in rows:
             if row.code == OpCode.INTERNAL:  # for `undo`
                 continue

@@ -67,6 +67,7 @@ class _Seen(NamedTuple):
     :param places: how many rows come after it; of pieces each one's.
     :param column: of pieces: the name of their column, None when their text does not say it.
     :param in_place: of pieces: DBMS_LOB wrote them, which is a statement of its own.
+    :param unlocated: pieces that name neither row nor column.
     """
 
     row: LogMinerRow
@@ -74,6 +75,7 @@ class _Seen(NamedTuple):
     places: tuple[int, ...]
     column: str | None = None
     in_place: bool = False
+    unlocated: bool = False
 
 
 def _backwards(rows: Undoable, undo: LogMinerRow) -> Iterator[_Seen]:
@@ -122,15 +124,17 @@ def _of_insert(rows: Undoable, undo: LogMinerRow) -> list[int]:
     """The places of the latest INSERT of the row, or of one of which is not known whose it is, and of what follows it on this row;
     [] when there is no such INSERT."""
     following: list[int] = []
+    found = False
     for seen in _backwards(rows, undo):
+        if found:  # LOBs without storage in the row come before it
+            return [*following, *seen.places] if seen.unlocated else following
         if seen.of not in (None, undo.row_id):
             continue
         if seen.of is not None and seen.row.code == OpCode.DELETE:
             return []
         following += seen.places
-        if seen.row.code == OpCode.INSERT or (seen.of is not None and seen.row.code == OpCode.UNSUPPORTED):
-            return following
-    return []
+        found = seen.row.code == OpCode.INSERT or (seen.of is not None and seen.row.code == OpCode.UNSUPPORTED)
+    return following if found else []
 
 
 def _of_update(rows: Undoable, undo: LogMinerRow, large: frozenset[str] | None) -> list[int]:
@@ -266,6 +270,7 @@ def _pieces(rows: Undoable, undo: LogMinerRow, later: int, ended_by: str | None)
     last: LogMinerRow | None = None
     places: list[int] = []
     row_id = column = None
+    is_open = True
     while (row := rows.row_before(later)) is not None and same_object(row, undo) and row.code in LARGE_CODES:
         last = last or row
         places.append(later)
@@ -274,8 +279,10 @@ def _pieces(rows: Undoable, undo: LogMinerRow, later: int, ended_by: str | None)
             match = _COLUMN.search(row.sql)
             column = (match[1] or match[2]) if match else None
         if row.code in _BEGINNINGS:
+            is_open = False
             break
         later += 1
     assert last is not None
     of = row_id or (ended_by if last.code in _LOB_CODES else None)
-    return _Seen(last, of, tuple(places), column, in_place=row_id is not None)
+    unlocated = row_id is column is None and is_open and last.code in _LOB_CODES
+    return _Seen(last, of, tuple(places), column, in_place=row_id is not None, unlocated=unlocated)
