@@ -308,6 +308,7 @@ cdef class Miner:
                 if found is None:
                     return 0
                 scan, last = run.index_of(found), row.name
+            give_row_id(&row, known.block.data, known.block.size, at + size)
             if run.take(scan, &row, row.time_us - offset_us) == 2:
                 return 0
             at += size

@@ -19,6 +19,7 @@ from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.large_change import Assembled
 from minercdc.capture.logminer.large_rows import LargeRowAssembler
 from minercdc.capture.logminer.row import LARGE_CODES, LogMinerRow, OpCode
+from minercdc.capture.logminer.row_ids import with_row_ids
 from minercdc.capture.logminer.scanning import LONGEST_RUN, RowScanner, RunCursor
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction
@@ -120,7 +121,8 @@ class TransactionDecoder:
         if self._scanner is not None and not large:
             yield from self._scanned(self._scanner, self._scanner.cursor(transaction), info)
             return
-        events = self._numbered(self._decoded(transaction.replay(), large), info)
+        rows = transaction.replay() if large else with_row_ids(transaction.replay())
+        events = self._numbered(self._decoded(rows, large), info)
         if large or self._reselect is not None:
             yield from events
             return
@@ -223,7 +225,7 @@ class TransactionDecoder:
             LargeRowAssembler(self.encoding.charset, _Failure) if large else None
         )
         for row in rows:
-            if row.code == OpCode.INTERNAL:  # for `undo`
+            if row.code == OpCode.INTERNAL:
                 continue
             decoded: Decoded | None = None
             try:

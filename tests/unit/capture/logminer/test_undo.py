@@ -301,3 +301,20 @@ def test_undo_of_an_unsupported_row(miner: Miner) -> None:
     redo.undo_update(A, 1, 0)
     redo.commit(A)
     assert changes(miner.read(redo.rows)) == [("c", "1")]
+
+
+def test_a_row_with_the_placeholder_has_the_rowid_that_its_statement_ends_with(unseen: Miner) -> None:
+    """Where rows of large values are not selected: tables without a key are known by their ROWIDs."""
+    redo = Redo()
+    redo.start(A)
+    insert_doc(redo, 1)
+    end(redo, "r1")
+    set_t(redo, 2, "both")
+    set_c(redo, 2, "r2")
+    insert_doc(redo, 3)
+    insert_doc(redo, 4, "r4")
+    insert_doc(redo, 5)
+    redo.commit(A)
+    events = [e for e in unseen.read(redo.rows) if isinstance(e, ChangeEvent)]
+    found = [((e.after or e.before or ())[0], e.row_id) for e in events]
+    assert found == [("1", "r1"), ("2", "r2"), ("3", None), ("4", "r4"), ("5", None)]
