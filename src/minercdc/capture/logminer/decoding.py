@@ -237,7 +237,11 @@ class TransactionDecoder:
                 else:
                     sql = row.sql
                     usual = sql is not None and not row.status and row.code != OpCode.UNSUPPORTED
-                    change = decoder.decode(sql) if usual else self._unusual(row, decoder)  # type: ignore[arg-type]
+                    if sql is not None and '"COL ' in sql and decoder.has_places(sql):
+                        # INFO does not always say it.
+                        change: RowChange | None = self._images(row, decoder)
+                    else:
+                        change = decoder.decode(sql) if usual else self._unusual(row, decoder)  # type: ignore[arg-type]
                     if change is None:
                         continue
                     op, before, after = change
@@ -309,8 +313,11 @@ class TransactionDecoder:
         if self._is_left_out(row, decoder.schema):
             return None
         if row.status and "Dictionary" in (row.info or ""):
-            return decoder.decode_images(row.sql or "", self.encoding, may_end_early=self._without_dictionary)
+            return self._images(row, decoder)
         return decoder.decode(row.sql or "")
+
+    def _images(self, row: LogMinerRow, decoder: RedoDecoder) -> RowChange:
+        return decoder.decode_images(row.sql or "", self.encoding, may_end_early=self._without_dictionary)
 
     def _is_left_out(self, row: LogMinerRow, schema: TableSchema) -> bool:
         """Whether a row that is not plainly usable has no event. Raises DecodeError when it should have one and has no text for

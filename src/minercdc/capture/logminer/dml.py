@@ -72,6 +72,18 @@ class RedoDecoder:
         """
         return self._glue.read(sql) or self.decode_generally(sql)
 
+    def has_places(self, sql: str) -> bool:
+        """Whether a statement names columns by their places: it is one for `decode_images`. False when it cannot be read."""
+        try:
+            dml = parse_redo(sql)
+        except RedoSyntaxError:
+            return False
+        return any(map(self.is_place, (*dml.new, *dml.old)))
+
+    def is_place(self, name: str) -> bool:
+        """Whether a name is a place of a stored column, `COL n`, and no column of the table has it."""
+        return bool(_STORED.fullmatch(name)) and name not in self.positions and name not in self.schema.stored
+
     def decode_generally(self, sql: str) -> RowChange:
         """As `decode`, with the same errors, by the general path: right for every statement, at a tenth of the speed."""
         try:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.errors import RedoSyntaxError
+from minercdc.errors import RedoSyntaxError, SchemaMismatchError
 from minercdc.events import Row
 from minercdc.values import literal
 from minercdc.values.text import unistr
@@ -222,6 +222,10 @@ def _target(decoder: RedoDecoder, column: str, sql: str, at: int) -> Target:
     :param at: where the condition begins, which goes up to the end of `sql`.
     """
     position = decoder.positions.get(column)
+    if position is None and decoder.is_place(column):
+        raise SchemaMismatchError(
+            f"a large value of another version of the table: it names its column by its place, {column}"
+        )
     return Target(decoder, position, () if position is None else decoder.row_of(sql, at))
 
 
