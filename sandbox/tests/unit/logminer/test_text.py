@@ -75,7 +75,9 @@ def test_a_timestamp_without_fraction_has_no_point_by_the_default_format(scale: 
     assert shown == f"TO_TIMESTAMP('{text}')"
 
 
-@pytest.mark.parametrize(("value", "text"), [("it's", "'it''s'"), ("", "''"), ("a\\b", "'a\\b'"), ("né", "UNISTR('n\\00E9')")])
+@pytest.mark.parametrize(
+    ("value", "text"), [("it's", "'it''s'"), ("", "''"), ("a\\b", "'a\\b'"), ("né", "UNISTR('n\\00E9')")]
+)
 def test_national_text_of_ascii_is_plain(value: str, text: str) -> None:
     assert literal(StoredColumn("C", OraType.VARCHAR2, "", national=True), ISO)(value) == text
 
