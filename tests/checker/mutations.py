@@ -15,6 +15,7 @@ import pytest
 
 from minercdc.capture.logminer import capture as capture_module
 from minercdc.capture.logminer import transactions as transactions_module
+from minercdc.capture.logminer import undo as undo_module
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.delivery import Delivery
@@ -159,8 +160,13 @@ def _large_values_from_the_mark(patch: pytest.MonkeyPatch) -> None:
 
 def _undo_of_pieces_by_row(patch: pytest.MonkeyPatch) -> None:
     """A change that consists of several rows is undone as if it were one."""
-    patch.setattr(transactions_module, "PLACEHOLDER_ROW_ID", "none")
-    patch.setattr(transactions_module, "LARGE_CODES", frozenset[int]())
+    patch.setattr(undo_module, "PLACEHOLDER_ROW_ID", "none")
+    patch.setattr(undo_module, "LARGE_CODES", frozenset[int]())
+
+
+def _undo_of_what_is_seen(patch: pytest.MonkeyPatch) -> None:
+    """What is undone is taken for the latest change of the row that was seen."""
+    patch.setattr(undo_module._Statement, "_fits", lambda *_: True)
 
 
 MUTATIONS: dict[str, Mutation] = {
@@ -181,4 +187,5 @@ MUTATIONS: dict[str, Mutation] = {
     "rows of an older shape are left out": Mutation(_stored_bytes_are_left_out),
     "large values are read from the mark on": Mutation(_large_values_from_the_mark, 8),
     "pieces of a change are undone one by one": Mutation(_undo_of_pieces_by_row, 1),
+    "what was not seen is undone in what was": Mutation(_undo_of_what_is_seen, 48),
 }

@@ -75,7 +75,8 @@ def play(
     lab = Lab(sandbox, schema, directory, committed=chance.random() < 0.5, **settings)
     services = [sandbox.service + chance.choice(["", "", "_2", "_3", "_4"]) for _ in range(4)]
     lab.run("create table marker (n number(10) primary key)")
-    workload = Workload(sandbox, schema, seed, services, lobs=lobs)
+    unseen = not lobs and random.Random(seed + 3).random() < 0.5
+    workload = Workload(sandbox, schema, seed, services, lobs=lobs, unseen=unseen)
     if script is not None:
         workload.script = script
     connector = Connector(lab, seed, workload.script)

@@ -19,8 +19,9 @@ TABLES = {
     "PAIR": "a number(5), b varchar2(10), note varchar2(100), primary key (a, b)",
     "WIDE": "id number(10) primary key, t1 varchar2(4000), t2 varchar2(4000)",
 }
-# With large values; only where `lob.enabled`.
+# With large values.
 LOB_TABLES = {"DOC": "id number(10) primary key, title varchar2(40), body clob, data blob"}
+LOB_COLUMNS = ("BODY", "DATA")
 _KEYS = 12
 _MANY = 25  # changes that fill several fetches
 # DBMS_LOB on a value that the same transaction has set: what comes of it is known to LogMiner's reader.
@@ -62,12 +63,23 @@ class Workload:
     """The history under way.
 
     :param services: the service each session connects to; one on another instance writes another redo thread.
-    :param lobs: with tables of large values.
+    :param lobs: with tables of large values, of which all is captured.
+    :param unseen: with tables of large values that are not captured: their rows are not selected from LogMiner.
     :ivar expected: changes of each committed transaction that has any, by XID, in order of commit.
     :ivar script: the steps so far, one line each.
     """
 
-    def __init__(self, sandbox: SandboxProcess, schema: str, seed: int, services: list[str], *, lobs: bool = False) -> None:
+    def __init__(
+        self,
+        sandbox: SandboxProcess,
+        schema: str,
+        seed: int,
+        services: list[str],
+        *,
+        lobs: bool = False,
+        unseen: bool = False,
+    ) -> None:
+        self.unseen = unseen
         self._sandbox, self._login = sandbox, schema
         self.chance = random.Random(seed)
         self.schema = schema.upper()
@@ -76,7 +88,7 @@ class Workload:
         self._admin = sandbox.connect()
         self._held = False
         self._added = 0
-        self.tables = TABLES | (LOB_TABLES if lobs else {})
+        self.tables = TABLES | (LOB_TABLES if lobs or unseen else {})
         owner = sandbox.connect(schema, schema)
         for table, columns in self.tables.items():
             owner.cursor().execute(f"create table {table} ({columns})")
@@ -150,8 +162,14 @@ class Workload:
         with self._sessions[0].connection.cursor() as cursor:
             cursor.execute(f"select * from {table}")
             names = [column[0] for column in cursor.description or ()]
+            left_out = LOB_COLUMNS if self.unseen else ()
             return [
-                {name: _text(value) for name, value in zip(names, row, strict=True) if value is not None} for row in cursor
+                {
+                    name: _text(value)
+                    for name, value in zip(names, row, strict=True)
+                    if value is not None and name not in left_out
+                }
+                for row in cursor
             ]
 
     # ---- steps ----
@@ -251,8 +269,10 @@ class Workload:
             binds = [body, None if data is None else data.encode()]
             if self._run(session, f"insert into doc values ({key}, 'doc', :1, :2)", *binds):
                 self._changed_doc(session, Change("DOC", "c", None, at), body)
-        elif kind < 0.55:
-            if self._run(session, f"update doc set body = :1 where id = {key}", body):
+        elif kind < 0.50:
+            self._write_doc(session, key, body)
+        elif kind < 0.60:
+            if self._run(session, f"update doc set title = title || '+', body = :1 where id = {key}", body):
                 self._changed_doc(session, Change("DOC", "u", at, at), body)
         elif kind < 0.65:
             if self._run(session, f"update doc set title = title || '.' where id = {key}"):
@@ -261,13 +281,39 @@ class Workload:
             if self._run(session, f"update doc set data = empty_blob(), title = 'e' where id = {key}"):
                 session.done.append(Change("DOC", "u", at, at))
         elif kind < 0.88:
-            if key in session.lobs:
-                edit = self.chance.choice(_EDITS)
-                select = f"select body into l from doc where id = {key} for update"
-                self._run(session, f"declare l clob; n number := 2; begin {select}; {edit}; end;")
+            if self.unseen:
+                self._write_and_undo(session, key, body)
+            elif key in session.lobs:
+                self._edit_doc(session, key)
                 session.done.append(Change("DOC", "u", at, at))
         elif self._run(session, f"delete from doc where id = {key}"):
             self._changed_doc(session, Change("DOC", "d", at, None), None)
+
+    def _edit_doc(self, session: _Session, key: int) -> None:
+        edit = self.chance.choice(_EDITS)
+        select = f"select body into l from doc where id = {key} for update"
+        self._run(session, f"declare l clob; n number := 2; begin {select}; {edit}; end;")
+
+    def _write_and_undo(self, session: _Session, key: int, body: str | None) -> None:
+        """Change a row, then nothing but a CLOB, of this row or of another, and mostly take that back."""
+        changed = key if self.chance.random() < 0.5 else 100 * session.number + self.chance.randrange(_KEYS)
+        if self._run(session, f"update doc set title = title || '-', body = :1 where id = {changed}", body):
+            session.done.append(Change("DOC", "u", (str(changed),), (str(changed),)))
+        self._run(session, "savepoint t")
+        exists = f"select count(*) from doc where id = {key} and dbms_lob.getlength(body) > 0"
+        ((there,),) = session.connection.cursor().execute(exists).fetchall()
+        if there and self.chance.random() < 0.7:
+            self._edit_doc(session, key)
+        else:
+            self._write_doc(session, key, body)
+        if self.chance.random() < 0.8:
+            self._run(session, "rollback to savepoint t")
+
+    def _write_doc(self, session: _Session, key: int, body: str | None) -> None:
+        """Change nothing but a CLOB: no change at all where these are not seen."""
+        at = (str(key),)
+        if self._run(session, f"update doc set body = :1 where id = {key}", body) and not self.unseen:
+            self._changed_doc(session, Change("DOC", "u", at, at), body)
 
     @staticmethod
     def _changed_doc(session: _Session, change: Change, body: str | None) -> None:

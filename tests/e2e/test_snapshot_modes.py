@@ -263,7 +263,7 @@ def test_a_table_that_cannot_be_read_at_the_scn_comes_by_an_incremental_snapshot
             "call dbms_sandbox.fail_call(1555, at => 'fetch', matching => 'AS OF SCN', username => 'C##MINERCDC', nth => 2)"
         )
     with lab.run(lab.config(snapshot_fetch_size=50, incremental_snapshot_chunk_size=32)) as connector:
-        connector.await_log("ORA-01555.*read by a snapshot during the stream")
+        connector.await_log("ORA-01555.*read by an incremental snapshot during the stream")
         lab.execute("UPDATE T SET V = 'later' WHERE ID = 150", "DELETE FROM T WHERE ID = 151")
         connector.await_log("is done, SUCCEEDED")
         lab.execute("INSERT INTO T VALUES (9, 'the end')")

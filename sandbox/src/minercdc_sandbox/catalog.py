@@ -115,6 +115,8 @@ class Catalog:
     log_mode = "ARCHIVELOG"
     max_string_size = STANDARD
     goldengate = force_logging = False
+    since_23 = False
+    """Changes are logged as 23ai does it."""
     parameters: Mapping[str, str] = MappingProxyType({})
     """Values of ALTER SYSTEM SET that are recorded only, by name in lower case."""
     dropped_pdbs: Mapping[int, Container] = MappingProxyType({})

@@ -23,7 +23,7 @@ from minercdc_sandbox.database import SandboxDatabase
 from minercdc_sandbox.faults import Faults
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.lobs import dbms_lob
-from minercdc_sandbox.logminer.packages import CONSTANTS, PROCEDURES
+from minercdc_sandbox.logminer.packages import CONSTANTS, NEW_TEXTS_SINCE, PROCEDURES
 from minercdc_sandbox.seed import SeedError, run_script
 from minercdc_sandbox.views.families import ALL_VIEWS
 from minercdc_sandbox.wire.listener import Listener
@@ -71,6 +71,7 @@ def sandbox_database(
         now=now,
     )
     database.banner, database.version = _RELEASES[profile]
+    database.catalog.since_23 = database.version[0] >= NEW_TEXTS_SINCE
     return database
 
 

@@ -148,7 +148,9 @@ FIXTURES = {
         'delete from "LAB"."T2" where "R and D" = \'x and "Y" = \'\'z\'\'\' and "Q" IS NULL;',
     ),
     "E23": typed(23, "number|number|number", f"-42.5, .05, {'9' * 38}", f"'-42.5','.05','{'9' * 38}'"),
-    "E24": typed(24, "binary_float|binary_double|binary_double", "7250f, -0.0125d, 0d", "'7.25E+003','-1.25E-002','0'"),
+    "E24": typed(
+        24, "binary_float|binary_double|binary_double", "7250f, -0.0125d, 0d", "'7.25E+003','-1.2500000000000001E-002','0'"
+    ),
     "E25": typed(
         25,
         "binary_double|binary_double|binary_double",
@@ -188,7 +190,7 @@ FIXTURES = {
         35,
         "timestamp|timestamp",
         "timestamp '2022-10-07 23:59:58.765', timestamp '2022-10-07 00:00:00'",
-        "TO_TIMESTAMP('07-OCT-22 11.59.58.765000 PM'),TO_TIMESTAMP('07-OCT-22 12.00.00.000000 AM')",
+        "TO_TIMESTAMP('07-OCT-22 11.59.58.765000 PM'),TO_TIMESTAMP('07-OCT-22 12.00.00 AM')",
         DEFAULTS,
     ),
     "E36": Fixture(

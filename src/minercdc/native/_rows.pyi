@@ -52,7 +52,7 @@ class TransactionBuffer:
         make_spill: Callable[[], Any],
         make_row: Callable[[tuple[Any, ...]], Any],
         make_start: Callable[..., Any],
-        undo_large: Callable[[Any, Any], bool],
+        undo_change: Callable[[Any, Any, Any], bool],
     ) -> None: ...
 
 class Batch:

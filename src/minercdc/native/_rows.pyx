@@ -140,6 +140,7 @@ cdef enum:
     PART_BYTES = 1 << 20  # of a spill file that are in memory at once
     RUN_ROWS = 1024  # of several transactions in one run, and their statements
     RUN_BYTES = 1 << 20
+    CODE_INTERNAL = 0
     CODE_START = 6
     CODE_COMMIT = 7
     CODE_ROLLBACK = 36

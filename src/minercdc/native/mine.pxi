@@ -135,7 +135,7 @@ cdef class Miner:
         cdef Py_ssize_t at = begin, count = len(batch)
         cdef TransactionBuffer buffer = self.buffer
         cdef OpenTransaction known
-        cdef dict captured = delivery.captured
+        cdef dict captured = delivery.captured, large = delivery.large
         cdef mined_row row
         cdef const char *rs_id
         cdef int32_t rs_size, last_name = -1
@@ -177,10 +177,12 @@ cdef class Miner:
                         known = buffer.known(row.container, xid)
                         if row.flags & MINED_IS_UNDO:
                             if known is not None and known.is_active:
-                                if known.is_large:
+                                if known.is_large or large.get(buffer.names.values[row.name]) != frozenset():
                                     break
                                 before = known.cost()
-                                known.undo_plain(&row)
+                                taken = known.undo_plain(&row)
+                                if taken < 0:
+                                    break
                                 buffer.held_bytes += known.cost() - before
                         else:
                             if known is None:
@@ -298,11 +300,15 @@ cdef class Miner:
         cdef int32_t last = -1
         cdef Py_ssize_t scan = -1
         while (size := block_get(known.block.data, known.block.size, at, &row)):
+            if row.code == CODE_INTERNAL:
+                at += size
+                continue
             if scan < 0 or row.name != last:
                 found = self.scanner.scans.get(known.names.values[row.name])
                 if found is None:
                     return 0
                 scan, last = run.index_of(found), row.name
+            give_row_id(&row, known.block.data, known.block.size, at + size)
             if run.take(scan, &row, row.time_us - offset_us) == 2:
                 return 0
             at += size

@@ -88,6 +88,21 @@ cdef void trim(const char **data, int32_t *size) noexcept nogil:
         size[0] -= 1
 
 
+cdef void give_row_id(mined_row *row, const char *data, size_t size, size_t following) noexcept nogil:
+    """As `row_ids.with_row_ids`: `following` is where the row after it begins."""
+    cdef mined_row other
+    if row.row_id.size != 18 or not 1 <= row.code <= 3 or memcmp(row.row_id.data, b"AAAAAAAAAAAAAAAAAA", 18) != 0:
+        return
+    row.row_id.size = NO_TEXT
+    if block_get(data, size, following, &other) == 0:
+        return
+    if other.code == CODE_INTERNAL or (
+        other.code == OPERATION_UPDATE and other.name == row.name
+        and (other.row_id.size != 18 or memcmp(other.row_id.data, b"AAAAAAAAAAAAAAAAAA", 18) != 0)
+    ):
+        row.row_id = other.row_id
+
+
 cdef class ScannedRows:
     """Rows that follow each other, of one transaction or of several. See `events.ScannedRows`.
 
@@ -325,6 +340,8 @@ cdef class RunCursor:
     cdef OpenTransaction transaction
     cdef object parts
     cdef bytes part  # None: what is in memory
+    cdef bytes ahead  # the part after it, where `is_ahead`; None: what is in memory
+    cdef bint is_ahead
     cdef size_t at
     cdef readonly bint is_done, is_stuck
 
@@ -340,17 +357,39 @@ cdef class RunCursor:
             if self.parts is None:
                 self.is_done = True
                 return 0
-            self.at, self.part = 0, next(self.parts, None)
+            self.look_ahead()
+            self.at, self.part, self.is_ahead = 0, self.ahead, False
             if self.part is None:
                 self.parts = None
         return 0
 
     cdef uint32_t get(self, mined_row *row) except? 0:
+        cdef const char *data
+        cdef size_t size
+        cdef uint32_t found
         if self.part is not None:
-            return block_get(PyBytes_AS_STRING(self.part), PyBytes_GET_SIZE(self.part), self.at, row)
-        if self.parts is not None:
+            data, size = PyBytes_AS_STRING(self.part), PyBytes_GET_SIZE(self.part)
+        elif self.parts is not None:
             return 0
-        return block_get(self.transaction.block.data, self.transaction.block.size, self.at, row)
+        else:
+            data, size = self.transaction.block.data, self.transaction.block.size
+        found = block_get(data, size, self.at, row)
+        if found and self.at + found < size:
+            give_row_id(row, data, size, self.at + found)
+        elif found and self.part is None:
+            give_row_id(row, NULL, 0, 0)
+        elif found:
+            self.look_ahead()
+            if self.ahead is not None:
+                give_row_id(row, PyBytes_AS_STRING(self.ahead), PyBytes_GET_SIZE(self.ahead), 0)
+            else:
+                give_row_id(row, self.transaction.block.data, self.transaction.block.size, 0)
+        return found
+
+    cdef int look_ahead(self) except -1:
+        if not self.is_ahead:
+            self.ahead, self.is_ahead = next(self.parts, None), True
+        return 0
 
     def scan(self, object tx, Py_ssize_t first_seq, Py_ssize_t most, int64_t offset_us):
         """The next rows, until one cannot be scanned; `most` rows at most."""
@@ -361,13 +400,18 @@ cdef class RunCursor:
         cdef uint32_t size
         cdef object keeper = self.transaction if self.part is None else self.part
         run.begin_known(tx, first_seq)
-        run.kept.append(keeper)
+        run.kept += (keeper, self.transaction)
         self.is_stuck = False
         while taken < most:
             size = self.get(&row)
+            if self.is_ahead:
+                run.kept.append(self.ahead)  # its row's ROWID may be there
             if size == 0:
                 self.turn()
                 break
+            if row.code == CODE_INTERNAL:
+                self.at += size
+                continue
             if scan < 0 or row.name != last:
                 found = self.scanner.scans.get(self.transaction.names.values[row.name])
                 if found is None:

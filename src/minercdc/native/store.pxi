@@ -215,8 +215,10 @@ cdef class OpenTransaction:
         if not block_put(&self.block, row):
             raise MemoryError
         self.count += 1
-        self.changes += 1
+        self.changes += row.code != CODE_INTERNAL
         self.seen_at = NO_PLACE
+        if row.code == CODE_INTERNAL:
+            return 0
         if row.row_id.size == 18 and memcmp(row.row_id.data, PyBytes_AS_STRING(_PLACEHOLDER), 18) == 0:
             self.is_large = True
         if row.code > OPERATION_UPDATE and row.code in _LARGE:
@@ -244,26 +246,27 @@ cdef class OpenTransaction:
         self.seen_later, self.seen_at = later, end
         return end
 
-    def undo(self, fields):
+    def undo(self, fields, large):
         """See `transactions.Transaction.undo`."""
-        cdef mined_row row
-        cdef list kept = []
-        if self.is_large:
-            return self.buffer.undo_large(self, fields)
-        if not self.names.read(tuple(fields), &row, kept):
-            raise MiningSessionError("a row of V$LOGMNR_CONTENTS has a value that no row has, such as a number beyond 64 bits")
-        return self.undo_plain(&row)
+        return self.buffer.undo_change(self, fields, large)
 
-    cdef bint undo_plain(self, const mined_row *undone) except -1:
+    cdef int undo_plain(self, const mined_row *undone) except -2:
+        """Take out what an undo row of a table without large columns cancels: 1; 0 when no change of its row is there, -1 when
+        it is Python's."""
         cdef mined_row row
         cdef size_t at, later = 0
+        cdef int code = OPERATION_UPDATE
+        if undone.code != OPERATION_UPDATE:
+            code = OPERATION_DELETE if undone.code == OPERATION_INSERT else OPERATION_INSERT
         while (at := self.locate(later)) != NO_PLACE:
             block_get(self.block.data, self.block.size, at, &row)
             if same_text(&row.row_id, &undone.row_id) and self.same_object(row.name, undone.name):
+                if row.code != code:
+                    return -1
                 self.remove(at)
-                return True
+                return 1
             later += 1
-        return False
+        return 0
 
     cdef bint same_object(self, int32_t one, int32_t other) except -1:
         if one == other:
@@ -421,21 +424,21 @@ cdef class TransactionBuffer:
 
     :param make_spill: () -> SpillFile.
     :param make_row, make_start: of tuples, or arguments, what Python works with.
-    :param undo_large: see `undo.undo_large`.
+    :param undo_change: see `undo.undo_change`.
     """
 
     cdef xid_table table
     cdef linked active, untouched  # with captured rows, and with nothing but a START
     cdef int64_t order, held_bytes, memory_max
-    cdef object make_spill, make_row, make_start, undo_large
+    cdef object make_spill, make_row, make_start, undo_change
     cdef Names names
     cdef public set given_up
     # See `transactions.TransactionBuffer.watch`.
     cdef dict logs, asleep, floors
 
-    def __cinit__(self, int64_t memory_max, make_spill, make_row, make_start, undo_large):
+    def __cinit__(self, int64_t memory_max, make_spill, make_row, make_start, undo_change):
         self.memory_max, self.make_spill, self.make_row = memory_max, make_spill, make_row
-        self.make_start, self.undo_large = make_start, undo_large
+        self.make_start, self.undo_change = make_start, undo_change
         self.given_up, self.names = set(), Names()
 
     def __dealloc__(self):
@@ -681,7 +684,15 @@ cdef class TransactionBuffer:
             return
         self.append_row(transaction, &mined)
 
-    def undo(self, row, address):
+    def end_statement(self, row, address):
+        cdef mined_row mined
+        cdef list kept = []
+        self.read(row, &mined, kept)
+        cdef OpenTransaction transaction = self.of_row(&mined)
+        if transaction is not None and not (address is None and transaction.is_repeated(row)):
+            self.append_row(transaction, &mined)
+
+    def undo(self, row, address, large):
         cdef mined_row mined
         cdef list kept = []
         self.read(row, &mined, kept)
@@ -689,7 +700,7 @@ cdef class TransactionBuffer:
         if transaction is None or (address is None and transaction.is_repeated(row)):
             return False
         cdef int64_t before = transaction.cost()
-        undone = transaction.undo(row)
+        undone = transaction.undo(row, large)
         self.held_bytes += transaction.cost() - before
         return undone
 

@@ -150,7 +150,7 @@ class BlockingSnapshots:
         for table in snapshot.tables:
             self.changes.follow(self._names.table(table.table))
         # Rows may be delivered as of an earlier one of its SCNs, in images up to that.
-        scn = max(self._source.written_scn(), emitted_scn, snapshot.scn)
+        scn = max(self._source.written_scn(), emitted_scn, snapshot.scn, self.changes.floor)
         self.changes.prune(scn)
         self._fixed = snapshot.id
         _log.info("blocking snapshot %s: waiting for the stream to come to SCN %d", snapshot.id, scn)

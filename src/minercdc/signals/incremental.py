@@ -157,9 +157,14 @@ class IncrementalSnapshots:
             events.append(change)
         self._reading = (snapshot.id, table)
         self.changes.follow(name)
-        self._reader.start(name, table, snapshot.surrogate_key, max(self._emitted_scn, covered_scn(state, snapshot)))
+        self._start_reader(name, state, snapshot, table)
         _log.info("incremental snapshot %s: reading %s%s", snapshot.id, table.table, " on" if table.last else "")
         return events, state
+
+    def _start_reader(self, name: TableId, state: SignalState, snapshot: AdHocSnapshot, table: TableRead) -> None:
+        """Read a table from where it is delivered on. Changes that are not noted any more are in every chunk of this reading."""
+        least = max(self._emitted_scn, covered_scn(state, snapshot), self.changes.floor)
+        self._reader.start(name, table, snapshot.surrogate_key, least)
 
     def _is_deliverable(self, outcome: Outcome, complete_scn: int) -> bool:
         if isinstance(outcome, Failed):
@@ -192,8 +197,7 @@ class IncrementalSnapshots:
             return self._finish_table(state, snapshot, table, "UNKNOWN_SCHEMA", time_us, error="the table was dropped")
         if shape.version != outcome.rows.schema.version:
             _log.info("incremental snapshot %s: %s has another shape now, reading its chunk again", snapshot.id, table.table)
-            floor = max(self._emitted_scn, covered_scn(state, snapshot))
-            self._reader.start(name, table, snapshot.surrogate_key, floor)
+            self._start_reader(name, state, snapshot, table)
             return (), state
         return self._deliver_chunk(state, snapshot, table, outcome, shape, time_us)
 
@@ -203,7 +207,7 @@ class IncrementalSnapshots:
         rows = self.changes.current(chunk.rows, chunk.floor)
         run = ReadRun(replace(rows, schema=shape), Scn(chunk.floor), chunk.time_us, SnapshotMark.INCREMENTAL)
         events: list[Event] = [] if not len(rows) else [run] if self._runs else [*run.events(0, len(rows))]
-        self.read_scn = max(self.read_scn, chunk.floor, chunk.ceiling)
+        self.read_scn = max(self.read_scn, chunk.floor, chunk.ceiling + 1)
         self._reader.take()
         self._closed.pop(chunk.window, None)
         self.changes.prune(self._reader.floor())

@@ -162,7 +162,7 @@ class _Reading:
         self._flight = _Flight()
         self._changed = threading.Condition()
         self._abandoned = threading.Event()
-        self._scn = 0  # of the last read: no later chunk is older
+        self._scn = 0  # `Chunk.floor` of the last read: no later chunk has a lower one
         self._unclosed: _Window | None = None
         self._too_old = False
         self.thread = threading.Thread(target=self._run, name=f"incremental snapshot of {table}", daemon=True)
@@ -282,14 +282,17 @@ class _Reading:
         return bool(maximum)
 
     def _choose_scn(self, connection: oracledb.Connection) -> int:
+        """The SCN of the next read; sets `_scn`, above which changes of the stream count as newer. No later one is lower."""
         # Each read of CURRENT_SCN moves it forward: no later commit has an SCN up to those read after it.
         now = present_scn(connection)
+        # Redo that is written stays; an SCN that is not goes with the instance, and is given again. What is written can fall: a
+        # thread that is opened has written nothing for a while.
+        least = max(reached_scn(connection), self._emitted_scn, self._scn)
+        with self._changed:
+            self._scn = least
         # After a DDL that nothing followed, the written SCN is too old for its table (ORA-01466). And the newest commits
         # emitted may be newer than it: their rows must not come in an older image.
-        scn = max(now if self._too_old else reached_scn(connection), self._emitted_scn)
-        with self._changed:
-            self._scn = scn
-        return scn
+        return max(now, least) if self._too_old else least
 
     def _stretch(self, connection: oracledb.Connection, keyset: Keyset) -> bool:
         """Read several chunks as of one SCN, and put them. True when there may be more rows.
@@ -298,6 +301,7 @@ class _Reading:
         have the images that the chunk has.
         """
         scn, size = self._choose_scn(connection), self._context.pace.chunk
+        floor = self._scn
         time_us = self._context.now_ms() * 1000
         limit = _STRETCH * size
         chunks = in_chunks(self._fetched(connection, keyset, scn, limit), size)
@@ -306,16 +310,16 @@ class _Reading:
         held: Sequence[FetchedRow] | None = None
         for rows in chunks:
             if held is not None:
-                self._put(self._chunk(keyset, held, scn, scn - 1, time_us, final=False))
+                self._put(self._chunk(keyset, held, floor, scn - 1, time_us, final=False))
             held = rows
             count += len(rows)
             if self._abandoned.is_set():
                 return False
         final = count < limit
         if held is not None:
-            self._put(self._chunk(keyset, held, scn, scn - 1, time_us, final=final))
+            self._put(self._chunk(keyset, held, floor, scn - 1, time_us, final=final))
         elif final:
-            self._put(self._end(keyset, scn, time_us))
+            self._put(self._end(keyset, floor, scn - 1, time_us))
         return not final
 
     def _marked(self, connection: oracledb.Connection, keyset: Keyset) -> bool:
@@ -323,16 +327,17 @@ class _Reading:
         stage that sees the mark has the chunk."""
         marks, limit = self._context.marks, self._context.pace.chunk
         assert marks is not None
-        scn = self._choose_scn(connection)
+        self._choose_scn(connection)
+        floor = self._scn
         window = _Window(str(uuid4()), self._context.now_ms())
         marks.open(connection, window.id, window.opened_ms)
         batches = list(self._fetched(connection, keyset, None, limit))
         rows = batches[0] if len(batches) == 1 else [row for batch in batches for row in batch]
         final, time_us = len(rows) < limit, self._context.now_ms() * 1000
         chunk = (
-            self._chunk(keyset, rows, scn, 0, time_us, final=final, window=window.id)
+            self._chunk(keyset, rows, floor, 0, time_us, final=final, window=window.id)
             if rows
-            else replace(self._end(keyset, scn, time_us), ceiling=0, window=window.id)
+            else replace(self._end(keyset, floor, 0, time_us), window=window.id)
         )
         self._unclosed = window
         self._put(chunk)
@@ -381,8 +386,8 @@ class _Reading:
         found = FetchedRows(keyset.schema, rows, keyset.rows)
         return Chunk(found, last, floor, ceiling, time_us, final, window, found.size(_SAMPLE))
 
-    def _end(self, keyset: Keyset, scn: int, time_us: int) -> Chunk:
-        return Chunk(FetchedRows(keyset.schema, [], keyset.rows), self._state.last, scn, scn - 1, time_us, final=True)
+    def _end(self, keyset: Keyset, floor: int, ceiling: int, time_us: int) -> Chunk:
+        return Chunk(FetchedRows(keyset.schema, [], keyset.rows), self._state.last, floor, ceiling, time_us, final=True)
 
     def _put(self, outcome: Outcome) -> None:
         """Put an outcome for the stage once there is room, for which it waits; drop it when the reading is abandoned."""

@@ -8,7 +8,8 @@ changed in the stream after s. So no older image ever follows a newer one:
     a change after s   was emitted before the chunk: its row is left out; or is emitted later: it is newer than the row
 
 That holds with several redo threads as well, whose commits do not come in order of SCN. Between marks in the signal table s is
-not known exactly: `floor` is an earlier SCN, `ceiling` the one before the commit SCN of the mark after the chunk.
+not known exactly: `floor` is an earlier SCN, `ceiling` the one before the commit SCN of the mark after the chunk. Nor is it where
+no redo is written up to s: an instance that dies gives SCNs after its last redo again. `floor` is never higher than that.
 """
 
 from __future__ import annotations

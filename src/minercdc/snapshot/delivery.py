@@ -134,7 +134,8 @@ class SnapshotRows:
         yield from self._delivered(self._marks.end_table(place))
         yield self._notices.table_completed(self._names[place], table.rows, "SQL_EXCEPTION")
         twice = "" if schema.key else "; it has no key, so rows of it may come twice"
-        _log.warning("%s; %s is read by a snapshot during the stream%s", read.error.message, table.name, twice)
+        kind = "a blocking" if read.range.scan.select else "an incremental"
+        _log.warning("%s; %s is read by %s snapshot during the stream%s", read.error.message, table.name, kind, twice)
         table.deferred = True
 
     def _finish(self, place: int, number: int) -> Iterator[Event]:

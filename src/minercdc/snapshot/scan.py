@@ -50,7 +50,7 @@ class Scan:
         if lobs and any(column.type_name in LARGE_COLUMNS for column in schema.columns):
             self._fetch_size = min(fetch_size, _LARGE_ROWS)
         self._lobs = lobs
-        self._select = select
+        self.select = select
         self._convert = RowConverter(schema, lobs=lobs)
         self._arrow = arrow_columns(schema, lobs) if as_columns and native.rows is not None and select is None else None
 
@@ -81,14 +81,14 @@ class Scan:
             yield from map(self.fetched, iter(cursor.fetchmany, []))
 
     def _statement(self, chunk: ChunkProgress) -> tuple[str, dict[str, str]]:
-        if self._select is not None:
-            return select_sql(self.schema, self._select, lobs=self._lobs), {}
+        if self.select is not None:
+            return select_sql(self.schema, self.select, lobs=self._lobs), {}
         return scan_sql(self.schema, self.scn, chunk, selected_columns(self.schema, "ROWID", self._lobs))
 
     def _at_scn(self, connection: oracledb.Connection) -> AbstractContextManager[None]:
         """A context to read in. The user's SELECT has no AS OF, so DBMS_FLASHBACK takes the whole session back for that;
         without such a SELECT, the context does nothing. Raises as `as_of`."""
-        return nullcontext() if self._select is None else as_of(connection, self.scn)
+        return nullcontext() if self.select is None else as_of(connection, self.scn)
 
 
 def scan_sql(schema: TableSchema, scn: int, chunk: ChunkProgress, expressions: str) -> tuple[str, dict[str, str]]:

@@ -21,6 +21,12 @@ def is_large(column: Column) -> bool:
     return column.type_name in _LARGE or (column.length or 0) > _EXTENDED.get(column.type_name, 1 << 30)
 
 
+def large_names(schema: TableSchema) -> frozenset[str]:
+    """Names of the columns of which `is_large` holds, and of those that are stored and left out of the schema."""
+    names = schema.positions()
+    return frozenset(c.name for c in schema.columns if is_large(c)) | {name for name in schema.stored if name not in names}
+
+
 def without_unsupported(schema: TableSchema) -> TableSchema:
     """A copy with supported columns only, and a warning in the log; `schema` itself when it has no others. `stored` keeps
     all names.

@@ -209,7 +209,8 @@ def _iso_stem(text: str) -> tuple[str, str]:
     end = 20 if text[0] == "-" else 19
     date, time = text[: end - 9], text[end - 8 : end]
     if text[0] == "-":
-        date = f"-{int(date[1:5]) - 1:04d}{date[5:]}"
+        year = int(date[1:5]) - 1  # 1 BC is ISO 8601's year 0000, which has no sign
+        date = f"{'-' if year else ''}{year:04d}{date[5:]}"
     fraction = text[end + 1 : end + 10].rstrip("0")
     return f"{date}T{time}.{fraction}" if fraction else f"{date}T{time}", text[end + 10 :]
 

@@ -177,8 +177,8 @@ class ModelReader:
         self._scn = 0
         self._emitted_scn = 0
 
-    def start(self, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None:
-        self._state, self._ready, self._emitted_scn = state, [], emitted_scn
+    def start(self, table: TableId, state: TableRead, surrogate: str, least_scn: int) -> None:
+        self._state, self._ready, self._emitted_scn, self._scn = state, [], least_scn, 0
 
     def emitted(self) -> int:
         return self._emitted_scn
@@ -199,11 +199,15 @@ class ModelReader:
 
     def _read(self) -> None:
         assert self._state is not None
-        self._scn = max(self._scn, self._world.written(), self.emitted())
-        schema = self._world.shape_at(self._scn)
+        written = self._world.written()
+        if self._world.chance.random() < 0.1:
+            written //= 2  # a redo thread is opened, which has written nothing for a while
+        self._scn = max(self._scn, written, self.emitted())
+        scn = max(self._scn, self._world.now) if self._world.chance.random() < 0.2 else self._scn  # after ORA-01466
+        schema = self._world.shape_at(scn)
         if schema != self._world.tables.find(T):  # ORA-00904, ORA-01466: not before the stream has come to the DDL
             return
-        rows = self._world.rows_at(self._scn)
+        rows = self._world.rows_at(scn)
         if not self._state.maximum:
             maximum = (str(max(rows)),) if rows else ()
             self._ready.append(Began(("ID",), maximum))
@@ -214,7 +218,7 @@ class ModelReader:
         found: list[tuple[str, Row]] = [(f"R{key}", row_of(schema, key, rows[key])) for key in keys]
         final = len(found) < self._size
         place = (str(keys[-1]),) if keys else self._state.last
-        self._ready.append(Chunk(fetched(schema, found), place, self._scn, self._scn - 1, 0, final))
+        self._ready.append(Chunk(fetched(schema, found), place, self._scn, scn - 1, 0, final))
         self._state = None if final else replace(self._state, last=place)
 
 

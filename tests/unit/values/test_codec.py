@@ -122,6 +122,10 @@ JSON = [
     (column("DATE"), {}, "2026-02-28 13:45:59", "int64", "io.debezium.time.Timestamp", "1772286359000"),
     (column("DATE"), {"time_precision": "connect"}, "1969-12-31 23:59:59", "int64", "org.apache.kafka.connect.data.Timestamp", "-1000"),
     (column("DATE"), {"time_precision": "isostring"}, "2026-02-28 13:45:59", "string", "io.debezium.time.IsoTimestamp", '"2026-02-28T13:45:59Z"'),
+    # Oracle has no year 0: 1 BC is ISO 8601's 0000, which has no sign.
+    (column("DATE"), {"time_precision": "isostring"}, "-0001-12-31 13:45:59", "string", "io.debezium.time.IsoTimestamp", '"0000-12-31T13:45:59Z"'),
+    (column("DATE"), {"time_precision": "isostring"}, "-0002-01-01 00:00:00", "string", "io.debezium.time.IsoTimestamp", '"-0001-01-01T00:00:00Z"'),
+    (column("TIMESTAMP WITH TIME ZONE", scale=0), {}, "-0001-12-31 01:02:03.000000000 +02:00", "string", "io.debezium.time.ZonedTimestamp", '"0000-12-31T01:02:03+02:00"'),
     (column("TIMESTAMP", None, 3), {}, "1970-01-01 00:00:01.250000000", "int64", "io.debezium.time.Timestamp", "1250"),
     (column("TIMESTAMP", None, 6), {}, "1970-01-01 00:00:01.250001000", "int64", "io.debezium.time.MicroTimestamp", "1250001"),
     (column("TIMESTAMP"), {}, "1969-12-31 23:59:59.750000000", "int64", "io.debezium.time.MicroTimestamp", "-250000"),

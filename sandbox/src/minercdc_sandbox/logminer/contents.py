@@ -118,6 +118,7 @@ class MinedTransaction:
     :param first: its first record in the range, or the START if that comes later.
     :param started: its START lies in the range; without it, its user and (of undo rows and ROLLBACK) the XID's last part are
         unknown.
+    :ivar shows_large: it is read from its beginning on, which START may follow (DBZ-3978): its LOB rows are shown.
     :ivar rows: how many of its records were read so far: SEQUENCE#. `RowWriter.rows` counts, and who passes a record over.
     :ivar xid: cells of XIDUSN to TX_NAME; `named_xid` of a START, with a TX_NAME, `partial_xid` of rows without the last part.
     :ivar session: cells of USERNAME to SESSION_INFO, as START has them.
@@ -129,6 +130,7 @@ class MinedTransaction:
         self.rows = 0
         self.first = first
         self.started = started
+        self.shows_large = started or first.start_scn == first.scn
         self.xid = _xid_cells(usn, slot, sqn) + _NO_PARENT
         self.named_xid = (*self.xid[:-1], first.statement) if started else self.xid
         self.partial_xid = self.xid if started else _xid_cells(usn, slot, UNKNOWN_SQN) + _NO_PARENT
@@ -246,6 +248,8 @@ class RowWriter:
             text = self._text_of(record)
             owner, table, partition = text.owner, text.table, text.partition
             operation, redo, undo, info, status = self._of_row(record, text, operation)
+        elif record.op is RedoOp.INTERNAL and row_id is not None:
+            owner = table = redo = None  # the end of a statement with LOBs outside the row
         elif record.op is RedoOp.DDL:
             redo = (record.statement or "") + self._options.end
         else:

@@ -1,7 +1,7 @@
 """Literals of SQL_REDO and SQL_UNDO: one closure per column, made when a table's shape is compiled for NLS settings.
 
     NUMBER '12.5'   VARCHAR2 'it''s'   DATE TO_DATE('..', 'fmt')   TIMESTAMP TO_TIMESTAMP('..')   RAW HEXTORAW('cafe')
-    NVARCHAR2 UNISTR('n\\00E1')   BINARY_DOUBLE '2.5E+000'   INTERVAL TO_DSINTERVAL('+01 02:03:04.500000')
+    NVARCHAR2 UNISTR('n\\00E1'), of ASCII 'n'   BINARY_DOUBLE '2.5E+000'   INTERVAL TO_DSINTERVAL('+01 02:03:04.500000')
 
 The session's NLS formats decide the text of dates and timestamps; its numeric characters the decimal point of NUMBER,
 BINARY_FLOAT and BINARY_DOUBLE only: X of a format, and an interval, have a point. FF prints the column's own number of
@@ -25,6 +25,8 @@ Literal: TypeAlias = Callable[[Cell], str]
 """Text of a value that is not NULL."""
 
 _PLAIN_YEAR = re.compile(r"(?<!S)YYYY", re.IGNORECASE)
+_FRACTION = re.compile(r"XFF\d?", re.IGNORECASE)
+"""Left out of a TIMESTAMP without a fraction, with its point; FF alone leaves the point that stands before it."""
 _ISO_DATE = "YYYY-MM-DD HH24:MI:SS"
 _ISO_TIMESTAMP = "YYYY-MM-DD HH24:MI:SS.FF9"
 _REMEMBERED_SECONDS = 4096
@@ -62,7 +64,7 @@ def literal(column: StoredColumn, nls: Nls) -> Literal:
         case OraType.RAW | OraType.LONG_RAW:
             return raw_literal
         case OraType.BINARY_FLOAT | OraType.BINARY_DOUBLE:
-            return lambda cell: f"'{binary.text(_binary(cell), point)}'"
+            return lambda cell: f"'{binary.redo_text(_binary(cell), point)}'"
         case OraType.INTERVAL_YM:
             return lambda cell: f"TO_YMINTERVAL('{intervals.months_text(_binary(cell), column.precision)}')"
         case OraType.INTERVAL_DS:
@@ -205,7 +207,13 @@ def _timestamp(column: StoredColumn, nls: Nls) -> Literal:
             return f"{begun}{int.from_bytes(data[7:11], 'big'):09d}')" if len(data) > 7 else begun + "000000000')"
 
         return iso
-    return lambda cell: f"TO_TIMESTAMP('{_shown(temporal.decode(_binary(cell)), model, digits=digits)}')"
+    whole = _FRACTION.sub("", model)
+
+    def text(cell: Cell) -> str:
+        moment = temporal.decode(_binary(cell))
+        return f"TO_TIMESTAMP('{_shown(moment, model if digits and moment[6] else whole, digits=digits)}')"
+
+    return text
 
 
 def _zoned(column: StoredColumn, nls: Nls) -> Literal:
@@ -238,14 +246,14 @@ _ESCAPED = {ord("'"): "''", ord("\\"): "\\\\"}
 
 
 def unistr(cell: Cell) -> str:
-    """UNISTR of a national text: ASCII as it is, other characters as UTF-16 escapes, a surrogate pair as two; quotes and
-    backslashes are doubled.
+    """A national text: quoted where it is ASCII, else as UNISTR, with other characters as UTF-16 escapes, a surrogate pair as two;
+    quotes and backslashes are doubled.
 
     A text literal is at most 4000 bytes long (ORA-01704), so of longer texts there are several UNISTRs, concatenated.
     """
-    text = str(cell).translate(_ESCAPED)
-    if not text.isascii():
-        text = "".join([char if char.isascii() else _units(char) for char in text])
+    if str(cell).isascii():
+        return quoted(cell)
+    text = "".join([char if char.isascii() else _units(char) for char in str(cell).translate(_ESCAPED)])
     if len(text) <= _LONGEST_LITERAL:
         return f"UNISTR('{text}')"
     return " || ".join([f"UNISTR('{part}')" for part in _parts(text)])

@@ -272,7 +272,7 @@ def _transaction_of(record: RedoRecord, known: dict[TransactionKey, MinedTransac
 def _is_shown(record: RedoRecord, is_wanted: bool, transaction: MinedTransaction) -> bool:
     """Whether a record has rows. LOB rows come only when the range holds the transaction from its START on
     (docs/reference/logminer-facts.md#b-7-3)."""
-    return is_wanted and (transaction.started or record.op not in LARGE_OPS)
+    return is_wanted and (transaction.shows_large or record.op not in LARGE_OPS)
 
 
 def _whole(writer: RowWriter, records: list[RedoRecord]) -> Iterator[tuple[Cell, ...]]:

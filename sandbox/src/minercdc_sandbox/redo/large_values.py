@@ -182,10 +182,19 @@ def insert_steps(large: LargeColumns, row: tuple[Cell, ...]) -> list[Step]:
 
 
 def update_steps(
-    large: LargeColumns, before: tuple[Cell, ...], after: tuple[Cell, ...], changed: tuple[int, ...]
+    large: LargeColumns,
+    before: tuple[Cell, ...],
+    after: tuple[Cell, ...],
+    changed: tuple[int, ...],
+    *,
+    since_23: bool = False,
 ) -> list[Step]:
     """The records of an UPDATE of the columns at `changed`, in their order, see the module. `before` and `after` have cells of
-    all stored columns."""
+    all stored columns.
+
+    :param since_23: LOBs that get a small value have a record of their own, after one with the plain columns or, where there
+        is none and they were NULL, one that empties them.
+    """
     lobs = [at for at in changed if at in large and large[at][0] is Large.LOB]
     out = [at for at in lobs if after[at] is not None and not in_row(after[at], Large.LOB)]
     small = [at for at in changed if at not in out and (at not in large or _in_update(large[at][0], after[at]))]
@@ -200,11 +209,32 @@ def update_steps(
             basic = large[at][1].storage == BASICFILE
             steps += [_locator(after, at)] if basic else []
             steps.append(Step(RedoOp.LOB_TRIM, after, after, (at,), True, (0, _length(after[at]))))
-    if small:
+    if small and not out and since_23:
+        steps += _small_steps(large, before, after, small)
+    elif small:
         steps.append(Step(RedoOp.UPDATE, before, after, tuple(small)))
     elif out:
         steps.append(_closing(after))
     return [*steps, *_documents(large, after, [at for at in changed if at in large])]
+
+
+def _small_steps(
+    large: LargeColumns, before: tuple[Cell, ...], after: tuple[Cell, ...], changed: list[int]
+) -> Iterator[Step]:
+    """The records of an UPDATE of plain columns and LOBs that fit into the row, as 23ai has them."""
+    lobs = [at for at in changed if at in large and large[at][0] is Large.LOB and after[at] is not None]
+    others = [at for at in changed if at not in lobs]
+    if not lobs or not (others or all(before[at] is None for at in lobs)):
+        yield Step(RedoOp.UPDATE, before, after, tuple(changed))
+        return
+    first = list(before)
+    for at in others:
+        first[at] = after[at]
+    if not others:
+        for at in lobs:
+            first[at] = as_cell(LobValue(lob_kind(large[at][1])))
+    yield Step(RedoOp.UPDATE, before, tuple(first), tuple(others or lobs), placeholder=True)
+    yield Step(RedoOp.UPDATE, tuple(first), after, tuple(lobs))
 
 
 def _in_update(kind: Large, cell: Cell) -> bool:

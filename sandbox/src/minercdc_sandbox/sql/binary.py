@@ -97,6 +97,17 @@ def text(cell: bytes, point: str = ".") -> str:
     return f"{mantissa}E{exponent[0]}{exponent[1:].zfill(3)}"
 
 
+def redo_text(cell: bytes, point: str = ".") -> str:
+    """As LogMiner prints it: all digits of the value, 9 or 17, and one after the point at least: `1.0E+000`, `2.7182818284590451E+000`,
+    `0`, `Nan`, `Inf`, `-Inf`."""
+    value = decode(cell)
+    if value == 0 or not math.isfinite(value):
+        return text(cell, point)
+    mantissa, exponent = f"{value:.{8 if len(cell) == 4 else 16}E}".split("E")
+    whole, _, fraction = mantissa.partition(".")
+    return f"{whole}{point}{fraction.rstrip('0') or '0'}E{exponent[0]}{exponent[1:].zfill(3)}"
+
+
 def _shortest(value: float) -> str:
     return next(text for places in range(17) if float(text := f"{value:.{places}E}") == value)
 

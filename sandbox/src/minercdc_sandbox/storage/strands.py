@@ -109,8 +109,10 @@ class Strands:
         large = large_columns(table.columns, json=self.catalog.goldengate)
         if large:
             for row in rows:
-                self.log_large(client, transaction, table, row[0], _steps(large, op, row, changed, undo), undo)
+                self.log_large(client, transaction, table, row[0], self._steps(large, op, row, changed, undo), undo)
             return
+        if op is RedoOp.UPDATE and not undo and self.catalog.since_23:
+            changed = _all_at_the_end(rows, changed)
         self.start(client, transaction)
         scn = self.clock.advance(1 if shared else len(rows))
         if not shared and self._extends(transaction, table, rows[0][0], op, scn, changed, undo):
@@ -195,6 +197,22 @@ class Strands:
         batch.logged = self._logged(table, batch.op, changed, undo, whole_row)
         self.log(client, transaction, batch)
 
+    def _steps(
+        self, large: LargeColumns, op: RedoOp, row: ChangedRow, changed: tuple[int, ...], undo: bool
+    ) -> Sequence[Step]:
+        """The redo records of one row's change, in a table with large values, in their order."""
+        _, before, after = row
+        if undo:
+            return [undo_step(large, op, before, after, changed)]
+        if op is RedoOp.INSERT:
+            assert after is not None
+            return insert_steps(large, after)
+        if op is RedoOp.UPDATE:
+            assert before is not None
+            assert after is not None
+            return update_steps(large, before, after, changed, since_23=self.catalog.since_23)
+        return [Step(op, before, after)]
+
     def bind(self, transaction: Transaction, *, may_switch: bool = True) -> None:
         """Write the transaction's strand to the log of its thread, which switches when it is then full and `may_switch`; nothing
         for an empty strand. The strand is empty then; the first one that is written sets `logged_from`."""
@@ -227,16 +245,11 @@ def _start_late(transaction: Transaction, strand: list[RedoBatch]) -> None:
     strand[:2] = [first, start]
 
 
-def _steps(large: LargeColumns, op: RedoOp, row: ChangedRow, changed: tuple[int, ...], undo: bool) -> Sequence[Step]:
-    """The redo records of one row's change, in a table with large values, in their order."""
-    _, before, after = row
-    if undo:
-        return [undo_step(large, op, before, after, changed)]
-    if op is RedoOp.INSERT:
-        assert after is not None
-        return insert_steps(large, after)
-    if op is RedoOp.UPDATE:
-        assert before is not None
-        assert after is not None
-        return update_steps(large, before, after, changed)
-    return [Step(op, before, after)]
+def _all_at_the_end(rows: list[ChangedRow], changed: tuple[int, ...]) -> tuple[int, ...]:
+    """The columns that an UPDATE's record assigns: all, when it sets to NULL nothing but NULLs at the end of each row, which are not
+    stored; else those at `changed`."""
+    first = min(changed, default=0)
+    for _, before, after in rows:
+        if before is None or after is None or any(cell is not None for cell in (*before[first:], *after[first:])):
+            return changed
+    return tuple(range(len(rows[0][1] or ())))

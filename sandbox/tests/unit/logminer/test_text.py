@@ -48,10 +48,38 @@ ISO = Nls(
         (OraType.BINARY_DOUBLE, 0, "3ffbffffffffffff", "'-2.5E+000'"),
         (OraType.BINARY_DOUBLE, 0, "8000000000000000", "'0'"),
         (OraType.BINARY_FLOAT, 0, "bfc00000", "'1.5E+000'"),
+        # As a real 23ai prints them: docs/reference/logminer-facts.md#f.
+        (OraType.BINARY_DOUBLE, 0, "bff0000000000000", "'1.0E+000'"),
+        (OraType.BINARY_DOUBLE, 0, "c005bf0a8b145769", "'2.7182818284590451E+000'"),
+        (OraType.BINARY_DOUBLE, 0, "d4b249ad2594c37d", "'1.0E+100'"),
+        (OraType.BINARY_FLOAT, 0, "c11fd70a", "'9.98999977E+000'"),
+        (OraType.BINARY_FLOAT, 0, "c048f5c3", "'3.1400001E+000'"),
     ],
 )
 def test_literals(kind: OraType, scale: int, stored: str, text: str) -> None:
     assert literal(StoredColumn("C", kind, "", scale=scale), ISO)(bytes.fromhex(stored)) == text
+
+
+@pytest.mark.parametrize(
+    ("scale", "stored", "text"),
+    [
+        (6, "787d060f0b1f01075bca00", "15-JUN-25 10.30.00.123456 AM"),
+        (6, "78640101010101", "01-JAN-00 12.00.00 AM"),
+        (9, "78640101010101", "01-JAN-00 12.00.00 AM"),
+        (0, "787d060f0b1f01", "15-JUN-25 10.30.00 AM"),
+        (3, "787e0301090101" + "1dcd6500", "01-MAR-26 08.00.00.500 AM"),
+    ],
+)
+def test_a_timestamp_without_fraction_has_no_point_by_the_default_format(scale: int, stored: str, text: str) -> None:
+    shown = literal(StoredColumn("C", OraType.TIMESTAMP, "", scale=scale), Nls())(bytes.fromhex(stored))
+    assert shown == f"TO_TIMESTAMP('{text}')"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("it's", "'it''s'"), ("", "''"), ("a\\b", "'a\\b'"), ("né", "UNISTR('n\\00E9')")]
+)
+def test_national_text_of_ascii_is_plain(value: str, text: str) -> None:
+    assert literal(StoredColumn("C", OraType.VARCHAR2, "", national=True), ISO)(value) == text
 
 
 def test_types_without_text_say_so() -> None:

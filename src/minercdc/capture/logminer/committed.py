@@ -125,6 +125,9 @@ class CommittedAssembly:
         """Always raises MiningSessionError: COMMITTED_DATA_ONLY has no rows of undone changes."""
         raise MiningSessionError(f"LogMiner shows an undone change at {row.rs_id.strip()} as committed")
 
+    def end_statement(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """Does nothing: nothing is undone here."""
+
     def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """Remember the START of a transaction, as `TransactionBuffer.begin`."""
         self._buffer.begin(row, address)

@@ -19,6 +19,7 @@ from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.large_change import Assembled
 from minercdc.capture.logminer.large_rows import LargeRowAssembler
 from minercdc.capture.logminer.row import LARGE_CODES, LogMinerRow, OpCode
+from minercdc.capture.logminer.row_ids import with_row_ids
 from minercdc.capture.logminer.scanning import LONGEST_RUN, RowScanner, RunCursor
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction
@@ -120,7 +121,8 @@ class TransactionDecoder:
         if self._scanner is not None and not large:
             yield from self._scanned(self._scanner, self._scanner.cursor(transaction), info)
             return
-        events = self._numbered(self._decoded(transaction.replay(), large), info)
+        rows = transaction.replay() if large else with_row_ids(transaction.replay())
+        events = self._numbered(self._decoded(rows, large), info)
         if large or self._reselect is not None:
             yield from events
             return
@@ -219,8 +221,12 @@ class TransactionDecoder:
     def _decoded(self, rows: Iterable[LogMinerRow], large: bool) -> Iterator[Decoded]:
         """Changes, failures and unread rows of `rows`, in order; rows without event are left out. Each row stands for itself,
         but in a `large` transaction it may be a piece of a value."""
-        assembler: LargeRowAssembler[_Failure | _Unread] | None = LargeRowAssembler(self.encoding.charset) if large else None
+        assembler: LargeRowAssembler[_Failure | _Unread] | None = (
+            LargeRowAssembler(self.encoding.charset, _Failure) if large else None
+        )
         for row in rows:
+            if row.code == OpCode.INTERNAL:
+                continue
             decoded: Decoded | None = None
             try:
                 decoder = self._decoder(row)
@@ -231,7 +237,11 @@ class TransactionDecoder:
                 else:
                     sql = row.sql
                     usual = sql is not None and not row.status and row.code != OpCode.UNSUPPORTED
-                    change = decoder.decode(sql) if usual else self._unusual(row, decoder)  # type: ignore[arg-type]
+                    if sql is not None and '"COL ' in sql and decoder.has_places(sql):
+                        # INFO does not always say it.
+                        change: RowChange | None = self._images(row, decoder)
+                    else:
+                        change = decoder.decode(sql) if usual else self._unusual(row, decoder)  # type: ignore[arg-type]
                     if change is None:
                         continue
                     op, before, after = change
@@ -303,8 +313,11 @@ class TransactionDecoder:
         if self._is_left_out(row, decoder.schema):
             return None
         if row.status and "Dictionary" in (row.info or ""):
-            return decoder.decode_images(row.sql or "", self.encoding, may_end_early=self._without_dictionary)
+            return self._images(row, decoder)
         return decoder.decode(row.sql or "")
+
+    def _images(self, row: LogMinerRow, decoder: RedoDecoder) -> RowChange:
+        return decoder.decode_images(row.sql or "", self.encoding, may_end_early=self._without_dictionary)
 
     def _is_left_out(self, row: LogMinerRow, schema: TableSchema) -> bool:
         """Whether a row that is not plainly usable has no event. Raises DecodeError when it should have one and has no text for

@@ -17,6 +17,7 @@ from minercdc.capture.logminer.scanning import RowScanner
 from minercdc.capture.logminer.transactions import Transaction
 from minercdc.events import Event, Progress, Scn, TransactionInfo
 from minercdc.figures.redo import Counted
+from minercdc.values.supported import large_names
 
 
 @dataclass(slots=True)
@@ -37,6 +38,8 @@ class Delivery:
     :param wants: whether transactions of this user and CLIENT_ID (None: not known) are captured; None: all are.
     :ivar threads: by thread number; those of `start`, to which the caller adds others.
     :ivar captured: whether rows of a name are captured, as far as `learn` was called.
+    :ivar large: of the captured names, the columns of whose changes there may be no row of redo: large ones, and those of
+        unsupported types.
     :ivar name_of: the name of a row, as `containers` has it.
     :ivar complete_scn: every commit at or below it has been delivered; it never falls.
     """
@@ -59,6 +62,7 @@ class Delivery:
         self._settled: dict[RowName, list[int]] = {}
         self._ours: set[RowName] = set()  # names that are captured, or were
         self.captured: dict[RowName, bool] = {}
+        self.large: dict[RowName, frozenset[str]] = {}
         self.complete_scn = start.snapshot_scn
         self.threads = {
             thread: Delivered(mark.last_commit, mark.last_commit_scn, mark.last_ddl)
@@ -125,6 +129,9 @@ class Delivery:
         self.captured[name] = table is not None
         if table is not None:
             self._ours.add(name)
+            schema = self._tables.find(table)
+            if schema is not None:
+                self.large[name] = large_names(schema)
 
     def commit(
         self, row: LogMinerRow, transaction: Transaction | None, delivered: bool, position: Callable[[], LogMinerPosition]
@@ -170,6 +177,7 @@ class Delivery:
         """Empty `captured` when `tables` has changed since it was filled, so that `knows` would be False for all names."""
         if self._generation != self._tables.generation:
             self.captured.clear()
+            self.large.clear()
             self._generation = self._tables.generation
 
     def is_snapshot(self, row: LogMinerRow) -> bool:

@@ -1,6 +1,7 @@
 """Hands rows of V$LOGMNR_CONTENTS by their OPERATION_CODE to a way of assembling transactions.
 
 INSERT, UPDATE, DELETE, large values ..   kept when the table is captured; with ROLLBACK=1 it undoes an earlier row
+INTERNAL                                  ends a statement with LOBs outside the row, and says whose row it was
 START, COMMIT, ROLLBACK                   a transaction begins and ends
 DDL                                       shapes of tables change
 MISSING_SCN                               LogMiner has found a gap
@@ -31,6 +32,9 @@ class RowHandler(Protocol):
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """Take a row with ROLLBACK=1: it undoes an earlier change of a captured table within its transaction."""
 
+    def end_statement(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """Take the row that ends a statement with LOBs outside the row: it has the ROW_ID of the row that was changed."""
+
     def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """Take the START of a transaction, which says when it began and who began it. It may be missing, or come again."""
 
@@ -54,7 +58,9 @@ def dispatch(
     name_of = delivery.name_of
     for row, address in rows:
         code = row.code
-        if code <= OpCode.UPDATE or code in OTHER_ROW_CODES:
+        if code == OpCode.INTERNAL:
+            handler.end_statement(row, address)
+        elif code <= OpCode.UPDATE or code in OTHER_ROW_CODES:
             name = name_of(row)
             if not knows(name):
                 yield from delivery.learn(row)

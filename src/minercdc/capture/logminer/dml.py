@@ -33,6 +33,7 @@ class RedoDecoder:
     :ivar readings: of the columns, in their order: how a literal becomes Row text.
     :ivar hidden: names of columns whose values are always unavailable.
     :ivar following: positions of columns whose values may follow an INSERT that leaves them out.
+    :ivar strings: positions of extended strings: short values of theirs come in an UPDATE of their own, too.
     :ivar positions: of the captured columns that are not `hidden`, by name.
     :ivar lobs: positions of the LOB columns whose values are read, JSON columns among them.
     :ivar images: positions of those whose bytes are an image of the value: JSON.
@@ -50,6 +51,7 @@ class RedoDecoder:
         self.images = frozenset(i for i in self.lobs if schema.columns[i].type_name == "JSON")
         # Left out of an INSERT when they follow; what does not follow is null.
         self.following = frozenset(i for i, c in enumerate(schema.columns) if lobs and _may_follow(c))
+        self.strings = frozenset(i for i in self.following if _is_extended(schema.columns[i]))
         self.large = bool(self.lobs or self.following)
         # Keys are compared with those of snapshots, other values are only printed.
         readings = [reading_for(column) for column in schema.columns]
@@ -69,6 +71,18 @@ class RedoDecoder:
         :raises RedoSyntaxError, ValueDecodeError: the text, or a value in it, cannot be read.
         """
         return self._glue.read(sql) or self.decode_generally(sql)
+
+    def has_places(self, sql: str) -> bool:
+        """Whether a statement names columns by their places: it is one for `decode_images`. False when it cannot be read."""
+        try:
+            dml = parse_redo(sql)
+        except RedoSyntaxError:
+            return False
+        return any(map(self.is_place, (*dml.new, *dml.old)))
+
+    def is_place(self, name: str) -> bool:
+        """Whether a name is a place of a stored column, `COL n`, and no column of the table has it."""
+        return bool(_STORED.fullmatch(name)) and name not in self.positions and name not in self.schema.stored
 
     def decode_generally(self, sql: str) -> RowChange:
         """As `decode`, with the same errors, by the general path: right for every statement, at a tenth of the speed."""
@@ -181,6 +195,11 @@ def _bytes(digits: str) -> bytes:
         return bytes.fromhex(digits)
     except ValueError:
         raise ValueDecodeError(f"HEXTORAW('{digits[:60]}') holds no bytes") from None
+
+
+def _is_extended(column: Column) -> bool:
+    """Whether a string is declared longer than without MAX_STRING_SIZE=EXTENDED."""
+    return (column.length or 0) > {"VARCHAR2": 4000, "NVARCHAR2": 2000, "RAW": 2000}.get(column.type_name, 1 << 30)
 
 
 def _may_follow(column: Column) -> bool:

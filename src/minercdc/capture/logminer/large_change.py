@@ -58,7 +58,8 @@ class Pending:
     :param takes_lobs: rows that begin the value of a LOB may belong to it; DBMS_LOB's pieces may in any case.
     :ivar key: of the row after the change, see `row_key`; None when it is not known.
     :ivar after: the row after the change, as far as it is known.
-    :ivar awaited: positions of LOB columns of an INSERT whose value may follow.
+    :ivar awaited: positions of LOB columns that the first row sets to an empty value, whose value may follow; of an INSERT also those
+        of long strings that are null in it.
     :ivar values: values that come in pieces, by the position of their column.
     :ivar spoiled: positions of columns of whose value a piece is missing: they become UNAVAILABLE.
     :ivar size: characters of the pieces it got.
@@ -78,7 +79,15 @@ class Pending:
     def __post_init__(self) -> None:
         decoder, after = self.change.decoder, self.change.after or ()
         self.key, self.after = row_key(decoder, after), list(after)
-        self.awaited = {i for i in decoder.lobs if self.change.op is Op.CREATE and (after[i] == "" or self._is_open(i))}
+        is_insert, has_row_id = self.change.op is Op.CREATE, self.change.row_id is not None
+        self.awaited = set()
+        if is_insert or not has_row_id:
+            before = self.change.before
+            self.awaited = {i for i in decoder.lobs if after[i] == "" and (before is None or before[i] != "")}
+        if is_insert:
+            self.awaited |= {i for i in decoder.lobs if self._is_open(i)}
+            if not has_row_id:  # short values of long strings come as those of LOBs do
+                self.awaited |= {i for i in decoder.strings if after[i] is None}
 
     def _is_open(self, column: int) -> bool:
         """Whether a JSON column has no value so far: its EMPTY_BLOB() is none."""
@@ -97,8 +106,11 @@ class Pending:
         return True
 
     def has(self, column: int) -> bool:
-        """Whether the change gives the LOB column at this position a value already, whole or in pieces."""
-        return column in self.values or (self.after[column] is not UNAVAILABLE and column not in self.awaited)
+        """Whether the change gives the large column at this position a value already, whole or in pieces. Emptied it has none: a
+        BasicFile's TRIM to 0 may come before the pieces of the new value."""
+        if column in self.values:
+            return not self.values[column].is_emptied
+        return self.after[column] is not UNAVAILABLE and column not in self.awaited
 
     def takes(self, update: Assembled) -> bool:
         """Take the LOBs of an UPDATE with a ROW_ID over into this change, if this takes LOBs, can be of the same row, and
@@ -109,7 +121,8 @@ class Pending:
         if self.change.row_id not in (None, row_id) or not self.fits(update.decoder, before):
             return False
         is_insert = self.change.op is Op.CREATE
-        lacking = self.awaited if is_insert else {i for i in update.decoder.lobs if not self.has(i)}
+        late = update.decoder.lobs | update.decoder.strings
+        lacking = self.awaited if is_insert else {i for i in late if not self.has(i)}
         changed = {i for i, value in enumerate(after) if value is not before[i] and value != before[i]}
         if not changed or not changed <= lacking:
             return False

@@ -24,6 +24,7 @@ What belongs to one change:
 [R]: with a ROW_ID, [-]: with the placeholder. A locator with the placeholder begins a value of its own; one with a ROW_ID
 is DBMS_LOB at work on the value that is there. Rows are one change when the values in their conditions fit: those of one
 statement follow each other, and pieces of LOBs find the latest change of their row, also with changes of other rows between.
+A piece that names no row is part of the next INSERT that leaves out one column of its kind, or of nothing.
 So a change may wait for pieces until the transaction ends, its row is changed again, or too much waits; what came after it
 waits for it, for changes keep their order. Tables without large columns never merge.
 """
@@ -31,7 +32,7 @@ waits for it, for changes keep their order. Tables without large columns never m
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, Generic, TypeVar
 
 from minercdc.capture.logminer.dml import RedoDecoder
@@ -39,6 +40,7 @@ from minercdc.capture.logminer.large_change import Assembled, Document, KnownLob
 from minercdc.capture.logminer.large_text import (
     Target,
     Write,
+    lob_types,
     parse_lob_edit,
     parse_locator,
     parse_string_begin,
@@ -64,10 +66,13 @@ class LargeRowAssembler(Generic[_Other]):
     the last; what belongs to no change keeps its place among the changes.
 
     :param charset: NLS_CHARACTERSET, in which binary XML is printed.
+    :param lost: makes what takes the place of a piece that belongs to no change.
     """
 
-    def __init__(self, charset: str) -> None:
+    def __init__(self, charset: str, lost: Callable[[DecodeError, LogMinerRow], _Other]) -> None:
         self._charset = charset
+        self._lost = lost
+        self._unlocated: list[tuple[LogMinerRow, RedoDecoder, Write]] = []
         self._queue: deque[Pending | Assembled | _Other] = deque()
         self._open: dict[RowKey, Pending] = {}
         self._latest: Pending | None = None  # what the rows of its statement may go on with
@@ -85,7 +90,7 @@ class LargeRowAssembler(Generic[_Other]):
             change.row_id = None
         if self._latest is not None and self._latest.takes(change):
             return
-        early = self._take_early_pieces(change)
+        early = self._take_early_pieces(change) or self._take_unlocated(change)
         self._leave(decoder, before)
         if after is not None and decoder.large:
             pending = Pending(change, change.op is Op.CREATE or change.row_id is None)
@@ -123,6 +128,10 @@ class LargeRowAssembler(Generic[_Other]):
 
     def end(self) -> None:
         """To be called after the last row: all changes are complete, and `ready` yields what is left."""
+        for row, decoder, _ in self._unlocated:
+            self._spoil(decoder)
+            self._queue.append(self._lost(SchemaMismatchError("a LOB piece without its locator"), row))
+        self._unlocated.clear()
         for pending in self._queue:
             if isinstance(pending, Pending) and not pending.is_complete:
                 self._complete(pending)
@@ -157,7 +166,10 @@ class LargeRowAssembler(Generic[_Other]):
         target, edit = parse_lob_edit(_text_of(row), decoder)
         target = target or self._located
         if target is None or target.decoder is not decoder:
-            raise SchemaMismatchError("a LOB piece without its locator")
+            if not isinstance(edit, Write):
+                raise SchemaMismatchError("a LOB piece without its locator")
+            self._unlocated.append((row, decoder, edit))
+            return
         column = target.column
         if column is None or column not in decoder.lobs:
             return
@@ -232,6 +244,26 @@ class LargeRowAssembler(Generic[_Other]):
         else:
             self._queue.remove(early)
         return early
+
+    def _take_unlocated(self, insert: Assembled) -> Pending | None:
+        """Take the pieces without a locator that came before the INSERT they belong to; None for none. LOBs of BasicFiles without
+        storage in the row come so: the INSERT leaves their column out. Those of which the column is not certain stay."""
+        decoder, after = insert.decoder, insert.after
+        own = [(row, edit) for row, of, edit in self._unlocated if of is decoder]
+        if not own or after is None or insert.op is not Op.CREATE:
+            return None
+        pending = Pending(insert, takes_lobs=True)
+        for row, edit in own:
+            types = lob_types(row.sql or "")
+            lacking = [i for i in decoder.lobs if after[i] is UNAVAILABLE and decoder.schema.columns[i].type_name in types]
+            if len(lacking) != 1:
+                return None
+            (column,) = lacking
+            if column not in pending.values:
+                pending.values[column] = LargeValue("", binary="BLOB" in types)
+            self._size += pending.apply(column, edit)
+        self._unlocated = [piece for piece in self._unlocated if piece[1] is not decoder]
+        return pending
 
     def _value_before(self, pending: Pending, column: int) -> str | None:
         """What a LOB was before the first piece that a change has of it; None when that is not known, as of an image that was

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.errors import RedoSyntaxError
+from minercdc.errors import RedoSyntaxError, SchemaMismatchError
 from minercdc.events import Row
 from minercdc.values import literal
 from minercdc.values.text import unistr
@@ -49,6 +49,7 @@ _AMOUNT = re.compile(r"\s*amount\s*:\s*(\d{1,15})\s*$")
 _STATEMENT = re.compile(r"\bStmt\s*:=\s*'")
 _FUNCTION = re.compile(r"\s*([A-Z]+)\s*\(\s*")
 _FRAGMENT_END = re.compile(r"[\s)]*;")
+_TYPES: Final = {"c": frozenset({"CLOB"}), "nc": frozenset({"NCLOB"}), "b": frozenset({"BLOB"})}
 # Stands for '' in an extended string: a fragment is never empty.
 _EMPTY_STRING: Final = "LM_EMPTY_STRING"
 
@@ -124,6 +125,12 @@ def parse_lob_edit(sql: str, decoder: RedoDecoder) -> tuple[Target | None, Edit]
         raise RedoSyntaxError(f"a write, trim or erase of a LOB was expected at character {at + 1}")
     _expect_end(sql, at, end)
     return target, edit
+
+
+def lob_types(sql: str) -> frozenset[str]:
+    """The types of column that a write of a LOB can be of, by its buffer; none for other texts."""
+    match = _BUFFER.match(sql)
+    return _TYPES[match[1]] if match else frozenset()
 
 
 def parse_xml_begin(sql: str, decoder: RedoDecoder) -> Target:
@@ -215,6 +222,10 @@ def _target(decoder: RedoDecoder, column: str, sql: str, at: int) -> Target:
     :param at: where the condition begins, which goes up to the end of `sql`.
     """
     position = decoder.positions.get(column)
+    if position is None and decoder.is_place(column):
+        raise SchemaMismatchError(
+            f"a large value of another version of the table: it names its column by its place, {column}"
+        )
     return Target(decoder, position, () if position is None else decoder.row_of(sql, at))
 
 

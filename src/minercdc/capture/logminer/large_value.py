@@ -25,12 +25,19 @@ class LargeValue:
         self._known = base is not None
         self._width = 2 if binary else 1
         self._filler = "0" if binary else " "
+        self._is_written = False
+
+    @property
+    def is_emptied(self) -> bool:
+        """Whether the value was cut to nothing, and nothing was written."""
+        return self._known and not self._length and not self._is_written
 
     def apply(self, edit: Edit) -> None:
         """Apply one more edit. Writing beyond the end of a known value fills the hole with blanks or zero bytes, of an
         unknown one it has no effect; erasing stops at the end."""
         width = self._width
         if isinstance(edit, Write):
+            self._is_written = True
             start = edit.offset * width
             if start > self._length:
                 if not self._known:

@@ -11,26 +11,33 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 from minercdc.capture.logminer.position import RedoAddress
-from minercdc.capture.logminer.row import COLUMNS, LARGE_CODES, OpCode
+from minercdc.capture.logminer.row import COLUMNS, LARGE_CODES, PLACEHOLDER_ROW_ID, OpCode
 
 ContainerNames: TypeAlias = str | tuple[str, ...] | int | None
 """SRC_CON_NAME of the rows, or several; SRC_CON_ID where there is no dictionary; None for all rows."""
 
-_PLAIN_CODES: Final = ", ".join(str(int(code)) for code in OpCode if code not in LARGE_CODES)
-_ALL_CODES: Final = ", ".join(str(int(code)) for code in OpCode)
+_CODES: Final = [code for code in OpCode if code != OpCode.INTERNAL]
+_PLAIN_CODES: Final = ", ".join(str(int(code)) for code in _CODES if code not in LARGE_CODES)
+_ALL_CODES: Final = ", ".join(str(int(code)) for code in _CODES)
+# Other rows of code 0, such as those of indexes, have an owner and a table, or no ROW_ID.
+_STATEMENT_END: Final = (
+    f"(OPERATION_CODE = {int(OpCode.INTERNAL)} AND ROLLBACK = 0 AND SEQUENCE# > 1 AND SEG_OWNER IS NULL"
+    f" AND TABLE_NAME IS NULL AND ROW_ID <> '{PLACEHOLDER_ROW_ID}')"
+)
 
 
 def build_query(
     marks: Mapping[int, RedoAddress], container: ContainerNames, excluded_owners: frozenset[str], *, lobs: bool = False
 ) -> tuple[str, dict[str, str | int]]:
-    """SQL and binds for rows in redo order, those of transactions that were rolled back included.
+    """SQL and binds for rows in redo order, those of transactions that were rolled back included, and the rows that end a
+    statement with LOBs outside the row: they name the ROWID that `undo` needs.
 
     :param marks: per thread, the record to begin at; threads without one are read from the start.
     :param container: of the rows; by its SRC_CON_ID also rows that do not say it.
     :param excluded_owners: schemas whose rows are not wanted; they are dictionary noise, most of redo's rows.
     :param lobs: select the rows that carry large values, too.
     """
-    conditions, binds = _wanted(container, excluded_owners, lobs)
+    conditions, binds = _wanted(container, excluded_owners, lobs, ends=True)
     if marks:
         places = [f"THREAD# NOT IN ({', '.join(str(thread) for thread in sorted(marks))})", "RS_ID = :nowhere"]
         # Rows without an address (all zeros) cannot be placed: they always come, and are recognized afterwards.
@@ -71,9 +78,11 @@ def within(container: ContainerNames) -> tuple[list[str], dict[str, str | int]]:
 
 
 def _wanted(
-    container: ContainerNames, excluded_owners: frozenset[str], lobs: bool
+    container: ContainerNames, excluded_owners: frozenset[str], lobs: bool, *, ends: bool = False
 ) -> tuple[list[str], dict[str, str | int]]:
-    conditions = [f"OPERATION_CODE IN ({_ALL_CODES if lobs else _PLAIN_CODES})"]
+    """Conditions and binds; with `ends` also for the rows that end a statement with LOBs outside the row."""
+    codes = f"OPERATION_CODE IN ({_ALL_CODES if lobs else _PLAIN_CODES})"
+    conditions = [f"({codes} OR {_STATEMENT_END})" if ends else codes]
     those, binds = within(container)
     conditions += those
     if excluded_owners:

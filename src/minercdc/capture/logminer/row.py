@@ -19,6 +19,8 @@ ZERO_XID: Final = bytes(8)
 class OpCode(IntEnum):
     """OPERATION_CODE of the rows that are selected; the names are not Oracle's throughout."""
 
+    # Of these only those are selected that end a statement with LOBs outside the row.
+    INTERNAL = 0
     INSERT = 1
     DELETE = 2
     UPDATE = 3

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, TypeAlias
 from minercdc import native
 from minercdc.capture.logminer.kept_files import KeptFile, KeptFiles
 from minercdc.capture.logminer.position import KeptTransaction, RedoAddress
-from minercdc.capture.logminer.row import LARGE_CODES, PARTIAL_XID, PLACEHOLDER_ROW_ID, ZERO_XID, LogMinerRow, same_object
+from minercdc.capture.logminer.row import LARGE_CODES, PARTIAL_XID, PLACEHOLDER_ROW_ID, ZERO_XID, LogMinerRow
 from minercdc.capture.logminer.spill import SpillFile
-from minercdc.capture.logminer.undo import undo_large
+from minercdc.capture.logminer.undo import undo_change
 from minercdc.contracts import OpenTransaction
 
 # XIDs are unique per container only (local undo).
@@ -81,21 +81,9 @@ class Transaction:
     without_address: set[tuple[Any, ...]] = field(default_factory=set)
     kept: KeptTransaction | None = None
 
-    def undo(self, row: LogMinerRow) -> bool:
-        """Take out the latest row that `row` undoes: same table and ROW_ID. False when there is none. When `is_large`, see
-        `undo_large`, which may take out several. Raises as `row_before`.
-
-        Neither RS_ID nor text would do: an undo row has its own address and no key.
-        """
-        if self.is_large:
-            return undo_large(self, row)
-        kept = 0
-        while (done := self.row_before(kept)) is not None:
-            if done.row_id == row.row_id and same_object(done, row):
-                self.take_out(kept)
-                return True
-            kept += 1
-        return False
+    def undo(self, row: LogMinerRow, large: frozenset[str] | None) -> bool:
+        """Take out what the undo row `row` cancels, as `undo_change`. False when it is not there. Raises as `row_before`."""
+        return undo_change(self, row, large)
 
     def row_before(self, later: int) -> LogMinerRow | None:
         """The row that exactly `later` rows follow (0: the last one); None when there are not so many. Chunks come back from
@@ -178,7 +166,7 @@ def transaction_buffer(
     buffer: TransactionBuffer = native.rows.TransactionBuffer(
         memory_max,
         lambda: SpillFile(directory) if files is None else files.make(buffer.native_rows),
-        *(LogMinerRow._make, start, undo_large),
+        *(LogMinerRow._make, start, undo_change),
     )
     return buffer
 
@@ -229,22 +217,25 @@ class TransactionBuffer:
             return
         if row.row_id == PLACEHOLDER_ROW_ID or row.code in LARGE_CODES:
             transaction.is_large = True
-        transaction.rows.append(row)
         transaction.changes += 1
-        cost = _cost(row)
-        transaction.bytes += cost
-        self._bytes += cost
-        if self._bytes > self._memory_max:
-            self._spill_largest()
+        self._put(transaction, row)
 
-    def undo(self, row: LogMinerRow, address: RedoAddress | None) -> bool:
-        """Take out what a row with ROLLBACK=1 undoes. False when that is not there, since it may lie before the first row
-        mined, or when `row` has no address and came before. Raises as `Transaction.undo`."""
+    def end_statement(self, row: LogMinerRow, address: RedoAddress | None) -> None:
+        """Keep a row that ends a statement among those of its transaction, if that has captured rows; it is no change. Raises as
+        `write_out`."""
+        transaction = self._open.get(self._resolve(row))
+        if transaction is None or (address is None and transaction.is_repeated(row)):
+            return
+        self._put(transaction, row)
+
+    def undo(self, row: LogMinerRow, address: RedoAddress | None, large: frozenset[str] | None) -> bool:
+        """Take out what a row with ROLLBACK=1 undoes; `large` as for `undo_change`. False when that is not there, since it may
+        lie before the first row mined, or when `row` has no address and came before. Raises as `Transaction.undo`."""
         transaction = self._open.get(self._resolve(row))
         if transaction is None or (address is None and transaction.is_repeated(row)):
             return False
         before = transaction.bytes
-        undone = transaction.undo(row)
+        undone = transaction.undo(row, large)
         self._bytes += transaction.bytes - before
         return undone
 
@@ -375,6 +366,14 @@ class TransactionBuffer:
                 if known[0] == key[0] and known[1][:4] == row.xid[:4]:
                     return known
         return key
+
+    def _put(self, transaction: Transaction, row: LogMinerRow) -> None:
+        transaction.rows.append(row)
+        cost = _cost(row)
+        transaction.bytes += cost
+        self._bytes += cost
+        if self._bytes > self._memory_max:
+            self._spill_largest()
 
     def _spill_largest(self) -> None:
         self.write_out(max(self._open.values(), key=lambda transaction: transaction.bytes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -462,3 +463,115 @@ def test_a_piece_is_not_given_to_the_locator_of_another_table(tmp_path: Path, re
 @pytest.mark.parametrize("data", ["'tis", "'", "''", "it's'; x(a);", "'), HEXTORAW('00')", "HEXTORAW('00"])
 def test_a_piece_of_a_long_string_ends_with_its_last_apostrophe(data: str) -> None:
     assert parse_string_fragment(f"  buf_c := '{data}'; \n  x(TempLob, 3, buf_c);") == data
+
+
+# ---- as real servers print them (docs/reference/logminer-facts.md#b-7-1) ----
+
+ABC_WRITE, DEF_WRITE = write("abc"), write("def", 4)
+Rows = Callable[[Large], None]
+
+
+def trimmed(redo: Large, dialect: Any, length: int, t: str = "t") -> None:
+    dialect.locator(redo, 1)
+    dialect.piece(redo, OpCode.LOB_TRIM, 1, f"  dbms_lob.trim(loc_c, {length});", t=t)
+
+
+def written(redo: Large, dialect: Any, t: str = "t") -> None:
+    dialect.locator(redo, 1)
+    dialect.piece(redo, OpCode.LOB_WRITE, 1, ABC_WRITE, t=t)
+    dialect.piece(redo, OpCode.LOB_WRITE, 1, DEF_WRITE, t=t)
+
+
+def test_null_lobs_set_to_small_values_are_one_change(miner: Miner, redo: Large) -> None:
+    redo.update_doc(1, """"C" = EMPTY_CLOB(), "B" = EMPTY_BLOB()""", None)
+    redo.update_doc(1, """"C" = 'now', "B" = HEXTORAW('beef')""")
+    redo.update_doc(1, """"C" = 'later'""")
+    assert changes(miner, redo) == [
+        ("u", ("1", "t", X, X), ("1", "t", "now", "beef")),
+        ("u", ("1", "t", X, X), ("1", "t", "later", X)),
+    ]
+
+
+def test_lobs_emptied_beside_a_large_one_stay_empty(miner: Miner, redo: Large, dialect: Any) -> None:
+    redo.update_doc(1, """"T" = 'u', "B" = EMPTY_BLOB()""", None)
+    written(redo, dialect)
+    assert changes(miner, redo) == [("u", ("1", "t", X, X), ("1", "u", "abcdef", ""))]
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_basicfile_that_is_emptied_and_written_is_one_change(miner: Miner, redo: Large, dialect: Any, plain: bool) -> None:
+    if plain:
+        redo.update_doc(1, """"T" = 'u'""", None)
+    trimmed(redo, dialect, 0)
+    written(redo, dialect)
+    trimmed(redo, dialect, 6)
+    written(redo, dialect)  # another statement
+    t = "u" if plain else "t"
+    assert changes(miner, redo) == [
+        ("u", ("1", "t", X, X), ("1", t, "abcdef", X)),
+        ("u", ("1", "t", X, X), ("1", "t", "abcdef", X)),
+    ]
+
+
+def test_a_basicfile_that_is_emptied_alone_is_empty(miner: Miner, redo: Large, dialect: Any) -> None:
+    trimmed(redo, dialect, 0)
+    assert changes(miner, redo) == [("u", ("1", "t", X, X), ("1", "t", "", X))]
+
+
+def unlocated(redo: Large, *texts: str) -> None:
+    for text in texts:
+        redo.on(OpCode.LOB_WRITE, text, status=2, info="LOB sql_redo not re-executable")
+
+
+def insert_without(redo: Large, key: int, columns: str, values: str, row_id: str | None = None) -> None:
+    sql = f"""insert into "LAB"."DOC"({columns}) values ('{key}',{values});"""
+    redo.on(OpCode.INSERT, sql, row_id)
+
+
+def test_pieces_without_locator_and_block_are_of_the_insert_that_leaves_their_column_out(miner: Miner, redo: Large) -> None:
+    unlocated(redo, ABC_WRITE, DEF_WRITE)
+    insert_without(redo, 1, '"ID","T","B"', "'t',EMPTY_BLOB()")
+    unlocated(redo, write_bytes("beef"), write("x"))
+    insert_without(redo, 2, '"ID","T"', "'t'")
+    assert changes(miner, redo) == [("c", None, ("1", "t", "abcdef", "")), ("c", None, ("2", "t", "x", "beef"))]
+
+
+def test_pieces_without_locator_go_with_their_insert(miner: Miner, redo: Large) -> None:
+    unlocated(redo, ABC_WRITE, DEF_WRITE)
+    insert_without(redo, 1, '"ID","T","B"', "'t',EMPTY_BLOB()")
+    redo.on(OpCode.DELETE, """delete from "LAB"."DOC" where ROWID = 'r1';""", "r1", rollback=1)
+    redo.insert_doc(2)
+    assert changes(miner, redo) == [("c", None, ("2", "t", "", ""))]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        pytest.param(lambda r: None, id="nothing else"),
+        pytest.param(lambda r: r.update_doc(1, """"T" = 'u'"""), id="an UPDATE"),
+        pytest.param(lambda r: r.insert_doc(1), id="an INSERT that has the column"),
+    ],
+)
+def test_a_piece_of_which_the_row_is_not_certain_suspends_the_table(tmp_path: Path, redo: Large, build: Rows) -> None:
+    miner = Miner(tmp_path, tables=(DOC,), lobs=True, on_failure="suspend")
+    unlocated(redo, ABC_WRITE)
+    build(redo)
+    redo.commit(A)
+    (left_out,) = [e for e in miner.read(redo.rows) if isinstance(e, UndecodableRow)]
+    assert left_out.table == DOC.id
+    assert left_out.reason.startswith("MC-4301: a LOB piece without its locator")
+
+
+LONG = TableSchema(
+    TableId("DB", "LAB", "LONG"), (ID, Column("T", "VARCHAR2", 20), Column("V", "VARCHAR2", 32767)), (0,), object_id=83
+)
+
+
+def test_short_values_of_extended_strings_come_as_those_of_lobs(tmp_path: Path, redo: Large) -> None:
+    miner = Miner(tmp_path, tables=(LONG,), lobs=True)
+    of: dict[str, Any] = {"table": "LONG", "object_id": 83}
+    redo.on(OpCode.INSERT, """insert into "LAB"."LONG"("ID","T","V") values ('1','t',NULL);""", **of)
+    redo.on(OpCode.UPDATE, """update "LAB"."LONG" set "V" = 'C'est' where "ID" = '1' and "T" = 't';""", "r1", **of)
+    redo.on(OpCode.UPDATE, """update "LAB"."LONG" set "T" = 'u' where "ID" = '1' and "T" = 't';""", **of)
+    redo.on(OpCode.UPDATE, """update "LAB"."LONG" set "V" = 'more' where "ID" = '1' and "T" = 'u';""", "r1", **of)
+    assert changes(miner, redo) == [("c", None, ("1", "t", "C'est")), ("u", ("1", "t", X), ("1", "u", "more"))]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import pytest
 from tests.unit.capture.logminer.redo import (
     ITEM,
     A,
@@ -13,7 +17,10 @@ from tests.unit.capture.logminer.redo import (
     Redo,
     changes,
 )
+from tests.unit.capture.logminer.test_large_rows import DOC
 
+from minercdc.capture.logminer.keeping import KeepingRules
+from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, OpCode
 from minercdc.events import ChangeEvent
 from minercdc.schema.table import TableId
 
@@ -101,3 +108,213 @@ def test_rollback_discards_the_transaction(miner: Miner) -> None:
     events = miner.read(redo.rows)
     assert changes(events) == [("c", "2")]
     assert len(miner.buffer) == 0
+
+
+# ---- an undo row cancels what it names or nothing ----
+
+
+def on(redo: Redo, code: int, sql: str | None, row_id: str = PLACEHOLDER_ROW_ID, **other: Any) -> None:
+    redo.row(code, A, sql, owner="LAB", table="DOC", object_id=80, row_id=row_id, **other)
+
+
+def end(redo: Redo, row_id: str) -> None:
+    """The row that ends a statement with a LOB outside the row."""
+    redo.row(OpCode.INTERNAL, A, None, row_id=row_id)
+
+
+def set_t(redo: Redo, key: int, t: str, row_id: str = PLACEHOLDER_ROW_ID, lob: str = "") -> None:
+    sets = f""""T" = '{t}'{lob}"""
+    on(redo, OpCode.UPDATE, f"""update "LAB"."DOC" set {sets} where "ID" = '{key}' and "T" = 'old';""", row_id)
+
+
+def set_c(redo: Redo, key: int, row_id: str, value: str = "'small'") -> None:
+    on(redo, OpCode.UPDATE, f"""update "LAB"."DOC" set "C" = {value} where "ID" = '{key}' and "T" = 'old';""", row_id)
+
+
+def set_back(redo: Redo, row_id: str, *columns: str) -> None:
+    sets = ", ".join(f'"{column}" = EMPTY_CLOB()' if column in "CB" else f""""{column}" = 'old'""" for column in columns)
+    on(redo, OpCode.UPDATE, f'update "LAB"."DOC" set {sets}', row_id, rollback=1)
+
+
+def insert_doc(redo: Redo, key: int, row_id: str = PLACEHOLDER_ROW_ID) -> None:
+    sql = f"""insert into "LAB"."DOC"("ID","T","C","B") values ('{key}','new',EMPTY_CLOB(),EMPTY_BLOB());"""
+    on(redo, OpCode.INSERT, sql, row_id)
+
+
+def delete_back(redo: Redo, row_id: str) -> None:
+    on(redo, OpCode.DELETE, f"""delete from "LAB"."DOC" where ROWID = '{row_id}';""", row_id, rollback=1)
+
+
+@pytest.fixture(params=["in memory", "spilled", "kept"])
+def unseen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Miner]:
+    """A miner without `lob.enabled`, which sees no rows of large values."""
+    keep = KeepingRules(timedelta(0), "16 digits") if request.param == "kept" else None
+    miner = Miner(tmp_path, tables=(DOC, ITEM), memory_max=1 << 30 if request.param == "in memory" else 1, keep=keep)
+    yield miner
+    miner.assembly.close()
+
+
+# What was done before the savepoint, what LogMiner shows of the rest, and the changes that are left.
+Step = Callable[[Redo], None]
+UNDONE: dict[str, tuple[list[Step], list[str]]] = {
+    "DBMS_LOB on another row": (
+        [lambda r: set_t(r, 1, "kept"), lambda r: end(r, "r1"), lambda r: set_back(r, "r2", "C")],
+        ["u1 kept"],
+    ),
+    "DBMS_LOB on the same row": (
+        [lambda r: set_t(r, 1, "kept"), lambda r: end(r, "r1"), lambda r: set_back(r, "r1", "C")],
+        ["u1 kept"],
+    ),
+    "DBMS_LOB after an UPDATE of plain columns alone": (
+        [lambda r: set_t(r, 1, "kept", "r1"), lambda r: set_back(r, "r1", "C")],
+        ["u1 kept"],
+    ),
+    "DBMS_LOB after an UPDATE with a small LOB in one row": (
+        [lambda r: set_t(r, 1, "kept", "r1", """, "C" = 'small'"""), lambda r: set_back(r, "r1", "C")],
+        ["u1 kept"],
+    ),
+    "DBMS_LOB after an UPDATE with a small LOB in two rows": (
+        [
+            lambda r: set_t(r, 1, "kept"),
+            lambda r: set_c(r, 1, "r1"),
+            lambda r: set_back(r, "r1", "C"),
+            lambda r: set_back(r, "r1", "C"),
+        ],
+        ["u1 kept"],
+    ),
+    "a large LOB alone, which only its end shows": (
+        [lambda r: set_t(r, 1, "kept", "r1"), lambda r: end(r, "r1"), lambda r: set_back(r, "r1", "C")],
+        ["u1 kept"],
+    ),
+    "two columns of LOBs": (
+        [lambda r: set_t(r, 1, "kept", "r1", """, "C" = 'small'"""), lambda r: set_back(r, "r1", "C", "B")],
+        ["u1 kept"],
+    ),
+    "DBMS_LOB on a row that was inserted": (
+        [
+            lambda r: insert_doc(r, 1),
+            lambda r: end(r, "r1"),
+            lambda r: set_back(r, "r1", "C"),
+            lambda r: set_back(r, "r2", "C"),
+        ],
+        ["c1 new"],
+    ),
+    "an INSERT of another row, before the first row that was mined": (
+        [lambda r: insert_doc(r, 1), lambda r: end(r, "r1"), lambda r: delete_back(r, "r2")],
+        ["c1 new"],
+    ),
+    "the latest of two rows with the same columns": (
+        [
+            lambda r: set_t(r, 1, "kept"),
+            lambda r: end(r, "r1"),
+            lambda r: set_t(r, 2, "undone"),
+            lambda r: end(r, "r2"),
+            lambda r: set_back(r, "r2", "T", "C"),
+        ],
+        ["u1 kept"],
+    ),
+    "rows of one record, oldest first": (
+        [
+            lambda r: set_t(r, 1, "undone"),
+            lambda r: end(r, "r1"),
+            lambda r: set_t(r, 2, "undone"),
+            lambda r: end(r, "r2"),
+            lambda r: set_t(r, 3, "kept", "r3"),
+            lambda r: set_back(r, "r1", "T", "C"),
+            lambda r: set_back(r, "r2", "T", "C"),
+        ],
+        ["u3 kept"],
+    ),
+    "the statement itself": (
+        [
+            lambda r: set_t(r, 1, "undone"),
+            lambda r: end(r, "r1"),
+            lambda r: set_back(r, "r1", "T", "C"),
+            lambda r: insert_doc(r, 9, "r9"),
+        ],
+        ["c9 new"],
+    ),
+    "the statement, not the one before it that set the LOB": (
+        [
+            lambda r: set_t(r, 1, "kept", "r1", """, "C" = 'small'"""),
+            lambda r: set_t(r, 1, "undone"),
+            lambda r: end(r, "r1"),
+            lambda r: set_back(r, "r1", "T", "C"),
+        ],
+        ["u1 kept"],
+    ),
+    "an UPDATE in two rows by one": (
+        [
+            lambda r: set_t(r, 1, "kept", "r1"),
+            lambda r: set_t(r, 1, "undone"),
+            lambda r: set_c(r, 1, "r1"),
+            lambda r: set_back(r, "r1", "T", "C"),
+        ],
+        ["u1 kept"],
+    ),
+    "an UPDATE in two rows by two": (
+        [
+            lambda r: set_t(r, 1, "kept", "r1"),
+            lambda r: set_t(r, 1, "undone"),
+            lambda r: set_c(r, 1, "r1"),
+            lambda r: set_back(r, "r1", "C"),
+            lambda r: set_back(r, "r1", "T"),
+        ],
+        ["u1 kept"],
+    ),
+    "an INSERT by its real ROW_ID, with what followed on it": (
+        [
+            lambda r: insert_doc(r, 1),
+            lambda r: end(r, "r1"),
+            lambda r: insert_doc(r, 2),
+            lambda r: set_c(r, 2, "r2"),
+            lambda r: set_t(r, 2, "undone", "r2"),
+            lambda r: set_back(r, "r2", "T"),
+            lambda r: delete_back(r, "r2"),
+        ],
+        ["c1 new"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNDONE)
+def test_undo_row_cancels_what_it_names_or_nothing(unseen: Miner, case: str) -> None:
+    steps, left = UNDONE[case]
+    redo = Redo()
+    redo.start(A)
+    redo.insert(B, 5)  # the transaction that is open beside it makes the records of both go to disk
+    for step in steps:
+        step(redo)
+        redo.insert(B, 5)
+    for rows in ([row] for row in redo.rows):
+        unseen.read(rows)
+    redo.rows.clear()
+    redo.commit(A)
+    events = [e for e in unseen.read(redo.rows) if isinstance(e, ChangeEvent)]
+    assert [f"{e.op.value}{e.after[0]} {e.after[1]}" for e in events if e.after] == left
+
+
+def test_undo_of_an_unsupported_row(miner: Miner) -> None:
+    redo = Redo()
+    redo.insert(A, 1)
+    redo.dml(OpCode.UNSUPPORTED, A, "Unsupported", row_id="r1")
+    redo.undo_update(A, 1, 0)
+    redo.commit(A)
+    assert changes(miner.read(redo.rows)) == [("c", "1")]
+
+
+def test_a_row_with_the_placeholder_has_the_rowid_that_its_statement_ends_with(unseen: Miner) -> None:
+    """Where rows of large values are not selected: tables without a key are known by their ROWIDs."""
+    redo = Redo()
+    redo.start(A)
+    insert_doc(redo, 1)
+    end(redo, "r1")
+    set_t(redo, 2, "both")
+    set_c(redo, 2, "r2")
+    insert_doc(redo, 3)
+    insert_doc(redo, 4, "r4")
+    insert_doc(redo, 5)
+    redo.commit(A)
+    events = [e for e in unseen.read(redo.rows) if isinstance(e, ChangeEvent)]
+    found = [((e.after or e.before or ())[0], e.row_id) for e in events]
+    assert found == [("1", "r1"), ("2", "r2"), ("3", None), ("4", "r4"), ("5", None)]
