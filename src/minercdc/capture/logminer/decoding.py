@@ -7,6 +7,7 @@ again after a restart is dropped before old text meets a newer shape of its tabl
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,11 +19,12 @@ from minercdc.capture.logminer.glue import RowChange
 from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.large_change import Assembled
 from minercdc.capture.logminer.large_rows import LargeRowAssembler
+from minercdc.capture.logminer.partitions import is_of_temporary_table, is_unnamed
 from minercdc.capture.logminer.row import LARGE_CODES, LogMinerRow, OpCode
 from minercdc.capture.logminer.scanning import LONGEST_RUN, RowScanner, RunCursor
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction
-from minercdc.errors import DecodeError, SchemaMismatchError, UnsupportedRowError
+from minercdc.errors import DecodeError, SchemaMismatchError, UnplacedRowError, UnsupportedRowError
 from minercdc.events import ChangeEvent, ChangeRun, Op, Scn, TransactionInfo, UndecodableRow
 from minercdc.metrics import Counters
 from minercdc.schema.table import TableId, TableSchema
@@ -38,6 +40,7 @@ OnFailure = Literal["suspend", "fail", "warn", "skip"]
 Unread: TypeAlias = Callable[[TransactionInfo], frozenset[str]]
 _NONE: Final[frozenset[str]] = frozenset()
 _NOT_LOOKED_UP: Final = object()
+_STORED_COLUMN: Final = re.compile(r'"COL (\d+)"')
 
 # Committed before all others: every suspended table is one whose rows in it are not looked at.
 _BEFORE_ALL: Final = TransactionInfo("", Scn(0), Scn(-1), 0, 0, 0, None)
@@ -170,7 +173,7 @@ class TransactionDecoder:
             return False
         try:
             decoder = self._decoder(row)
-        except DecodeError:
+        except (DecodeError, _Unplaced):
             return False
         if decoder is not None:
             scanner.learn(row, decoder)
@@ -185,7 +188,8 @@ class TransactionDecoder:
         for change in decoded:
             row = change.row
             if isinstance(change, _Failure):
-                yield self._left_out(change.error, row, info, seq)
+                for table in change.tables or (self._shapes.captured(row.owner, row.table, row.object_id),):
+                    yield self._left_out(change.error, row, table, info, seq)
                 continue
             seq += 1
             if isinstance(change, _Unread):
@@ -225,6 +229,8 @@ class TransactionDecoder:
             try:
                 decoder = self._decoder(row)
                 if decoder is None:
+                    if is_unnamed(row) and self._shapes.captured(row.owner, row.table, row.object_id) is None:
+                        continue  # of nobody, or of tables that are all suspended
                     decoded = _Unread(row)
                 elif assembler is not None and row.code in LARGE_CODES:
                     assembler.take_piece(row, decoder)
@@ -241,6 +247,8 @@ class TransactionDecoder:
                         decoded = Assembled(row, row.row_id, decoder, op, before, after)
                     if decoder.unknown:
                         self._warn_of_unknown_columns(decoder)
+            except _Unplaced as unplaced:
+                decoded = _Failure(unplaced.error, row, unplaced.tables)
             except DecodeError as error:
                 decoded = _Failure(error, row)
             if assembler is None:
@@ -279,11 +287,44 @@ class TransactionDecoder:
             self._decoders[name] = None
             return None
         schema = self._shapes.tables.find(table) if table else None
+        if schema is None and is_unnamed(row):
+            self._place(row)
+            return None
         if schema is None:
             raise SchemaMismatchError("the table's shape is not known")
-        decoder = self._decoder_of.get(schema.id) or RedoDecoder(schema, lobs=self._lobs)
-        self._decoders[name] = self._decoder_of[schema.id] = decoder
+        decoder = self._decoders[name] = self._decoder_of_version(schema)
         return decoder
+
+    def _decoder_of_version(self, schema: TableSchema) -> RedoDecoder:
+        decoder = self._decoder_of.get(schema.id) or RedoDecoder(schema, lobs=self._lobs)
+        self._decoder_of[schema.id] = decoder
+        return decoder
+
+    def _place(self, row: LogMinerRow) -> None:
+        """Raises _Unplaced for a row of an unknown object with the tables that it may be of, as far as they are not suspended;
+        nothing for a row that is of none of them."""
+        tables = tuple(
+            table
+            for table in self._shapes.possible(row)
+            if self._shapes.name_of(table) not in self._unread and self._may_be_of(row, table)
+        )
+        if tables:
+            names = ", ".join(map(self._shapes.name_of, tables))
+            raise _Unplaced(
+                UnplacedRowError(
+                    f"the object {row.object_id} is gone, and may have been a partition of {names}",
+                    hint="The partition came and went before its redo was read, so nothing says whose it was.",
+                ),
+                tables,
+            )
+
+    def _may_be_of(self, row: LogMinerRow, table: TableId) -> bool:
+        """Whether a row of stored bytes fits a table: not when it has more columns. True where that cannot be told."""
+        schema = self._shapes.tables.find(table)
+        if schema is None or not schema.stored:
+            return True
+        numbers = (int(number) for number in _STORED_COLUMN.findall(row.sql or ""))
+        return max(numbers, default=0) <= len(schema.stored)
 
     def _renew(self) -> None:
         """Forget the decoders when `tables` has changed since the last call."""
@@ -319,7 +360,7 @@ class TransactionDecoder:
             )
         if row.sql is None:
             raise SchemaMismatchError("LogMiner gave no SQL_REDO")
-        return row.sql.startswith("/* No SQL_REDO for temporary tables")
+        return is_of_temporary_table(row)
 
     def _warn_of_unknown_columns(self, decoder: RedoDecoder) -> None:
         names = sorted(decoder.unknown)
@@ -332,7 +373,9 @@ class TransactionDecoder:
             self._warned.add(key)
             _log.info("%s: columns in redo that are not captured: %s", decoder.schema.id, ", ".join(names))
 
-    def _left_out(self, error: DecodeError, row: LogMinerRow, info: TransactionInfo, seq: int) -> UndecodableRow:
+    def _left_out(
+        self, error: DecodeError, row: LogMinerRow, table: TableId | None, info: TransactionInfo, seq: int
+    ) -> UndecodableRow:
         """What stands for a row that cannot be decoded; it is counted, and logged with `warn`. Raises the error, with the
         row's place, when `on_failure` is `fail`, or is `suspend` and there is no table to suspend."""
         self.undecodable_rows += 1
@@ -342,7 +385,6 @@ class TransactionDecoder:
         )
         located = type(error)(error.message, where=where, hint=error.hint)
         _log.debug("SQL_REDO that could not be decoded: %s", row.sql)
-        table = self._shapes.captured(row.owner, row.table, row.object_id)
         if self._on_failure == "fail" or (self._on_failure == "suspend" and table is None):
             raise located from error
         if self._on_failure == "warn":
@@ -377,6 +419,15 @@ class TransactionDecoder:
 class _Failure:
     error: DecodeError
     row: LogMinerRow
+    tables: tuple[TableId, ...] = ()
+
+
+class _Unplaced(Exception):
+    """A row of an unknown object, and the tables that it may be of."""
+
+    def __init__(self, error: UnplacedRowError, tables: tuple[TableId, ...]) -> None:
+        super().__init__(error)
+        self.error, self.tables = error, tables
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,8 +121,11 @@ class Delivery:
             change = shapes.discover(table, row, self._clock.utc_us(row.timestamp))
             if change is not None:
                 yield change
+            table = shapes.captured(row.owner, row.table, row.object_id)  # not a temporary one
+        yield from shapes.meet(row, table, self._clock.utc_us(row.timestamp))
         self.forget_old_names()
-        self.captured[name] = table is not None
+        # What a row may be of is suspended at its COMMIT.
+        self.captured[name] = table is not None or bool(shapes.possible(row))
         if table is not None:
             self._ours.add(name)
 

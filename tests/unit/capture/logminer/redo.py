@@ -145,7 +145,8 @@ class Miner:
         found = dictionary or {}
         self.tables = Tables(tables)
         unlogged = decoder.pop("unlogged", lambda _: "")
-        self.shapes = ShapeTracker(self.tables, TableFilter(schema_include=["LAB"]), "DB", found.get, unlogged)
+        ids = decoder.pop("ids", None)
+        self.shapes = ShapeTracker(self.tables, TableFilter(schema_include=["LAB"]), "DB", found.get, unlogged, ids=ids)
         clock = HostClock()
         wants = decoder.pop("wants", None)
         self.decoder = TransactionDecoder(self.shapes, clock, **{"runs": IS_NATIVE, **decoder})
