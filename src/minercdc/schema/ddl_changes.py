@@ -155,7 +155,7 @@ class _Altering:
 
     def _archive(self, comes: bool) -> None:
         if not comes:
-            self._stored = [name for name in self._stored if name != _ARCHIVE_STATE]
+            self._drop((_ARCHIVE_STATE,), unused=False)
         elif self._stored:
             present, known = self.present(), self._stored
             names = list(present.stored) if present is not None and _ARCHIVE_STATE in present.stored else []

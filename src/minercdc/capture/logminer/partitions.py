@@ -19,8 +19,11 @@ from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 
-# LAST_DDL_TIME and the TIMESTAMP of redo are the host's local time, of several hosts with RAC; it goes back an hour in autumn.
-_MARGIN: Final = timedelta(minutes=70)
+# LAST_DDL_TIME and the TIMESTAMP of redo are the host's local time, of several hosts with RAC.
+_MARGIN: Final = timedelta(seconds=3)
+# At night the host's clock may have gone back an hour.
+_MARGIN_AT_NIGHT: Final = timedelta(minutes=70)
+_MORNING: Final = 5
 
 
 class DictionaryIds(Protocol):
@@ -99,7 +102,8 @@ class Partitions:
                 for table in self._tables
                 if table.parts is not None and table.id.database == self._database and 0 < table.object_id < number
             ]
-            altered = self._ids.altered(candidates, row.timestamp - _MARGIN) if candidates else frozenset()
+            margin = _MARGIN_AT_NIGHT if row.timestamp.hour < _MORNING else _MARGIN
+            altered = self._ids.altered(candidates, row.timestamp - margin) if candidates else frozenset()
             found = frozenset(table.object_id for table in candidates if table.id in altered)
             self._possible[number] = found
         names = (self._tables.find_object(self._database, object_id) for object_id in sorted(found))
