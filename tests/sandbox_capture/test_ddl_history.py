@@ -82,7 +82,7 @@ def facts(table: TableSchema) -> object:
     return without_versions(table).columns, table.key, stored, keys
 
 
-BEHIND = {
+LATE = {
     "NO_SHAPE": (
         f"id number(9) primary key, n number(9), s number generated always as identity) {PARTS}",
         "alter table {t} rename partition a to old",
@@ -147,15 +147,15 @@ def test_rows_between_statements_are_decoded_when_all_is_over(
 ) -> None:
     mining = {"log.mining.strategy": strategy}
     lab = make_lab(sandbox, tmp_path, committed=adapter == "logminer_unbuffered", **mining)
-    for name, (columns, *_) in BEHIND.items():
+    for name, (columns, *_) in LATE.items():
         lab.run(f"create table {name} ({columns}", f"alter table {name} add supplemental log data (all) columns")
     reader = Reader(lab).take_snapshot()
-    for name, (_, *statements) in BEHIND.items():
+    for name, (_, *statements) in LATE.items():
         for statement in statements:
             lab.run(statement.format(t=name))
             lab.app.commit()
     reader.until_marker(1)
-    found = {name: "".join(str(after[0]) for op, _, after in reader.changes(name) if op == "c" and after) for name in BEHIND}
+    found = {name: "".join(str(after[0]) for op, _, after in reader.changes(name) if op == "c" and after) for name in LATE}
     assert found == KEYS
     assert [(op, before, after) for op, before, after in reader.changes("GONE") if op != "c"] == [
         ("u", ("1", "1"), ("1", "2")),
@@ -165,7 +165,7 @@ def test_rows_between_statements_are_decoded_when_all_is_over(
 
 
 @pytest.mark.parametrize("committed", [False, True])
-def test_a_partition_that_nobody_has_seen_suspends_its_table(
+def test_a_partition_that_was_never_seen_suspends_its_table(
     sandbox: SandboxProcess, tmp_path: Path, committed: bool
 ) -> None:
     """It was made by the insert, by DDL or by both, and is gone before the redo is read."""

@@ -213,8 +213,8 @@ class _Altering:
                 self._columns[i] = replace(self._columns[i], nullable=nullable)
 
     def _index(self, name: str) -> int | None:
-        """Position of a column; None for one that is virtual, or left out for its type. Raises ShapeUnclear when that cannot be
-        told, since the stored columns are not known."""
+        """Position of a column; None for one that is virtual, or left out for its type. Raises ShapeUnclear when that is not
+        known, since the stored columns are not."""
         for i, column in enumerate(self._columns):
             if column.name == name:
                 return i

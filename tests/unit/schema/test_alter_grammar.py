@@ -166,7 +166,7 @@ def test_every_word_that_is_not_reserved_is_the_name_of_a_column(word: str) -> N
     coalesce""".splitlines(),
 )
 def test_these_clauses_change_nothing(clause: str) -> None:
-    """A dictionary is not asked for any of them but for constraints."""
+    """The dictionary is read for none of them but constraints."""
     statement = parse_ddl(f"alter table lab.item {clause.strip()}")
     assert isinstance(statement, AlterTable), statement
     assert (statement.loses_rows, statement.moves_rows, statement.changes_parts) == (False, False, False)

@@ -7,7 +7,6 @@ again after a restart is dropped before old text meets a newer shape of its tabl
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +23,8 @@ from minercdc.capture.logminer.row import LARGE_CODES, LogMinerRow, OpCode
 from minercdc.capture.logminer.scanning import LONGEST_RUN, RowScanner, RunCursor
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction
-from minercdc.errors import DecodeError, SchemaMismatchError, UnplacedRowError, UnsupportedRowError
+from minercdc.capture.logminer.unplaced import Unplaced, place
+from minercdc.errors import DecodeError, SchemaMismatchError, UnsupportedRowError
 from minercdc.events import ChangeEvent, ChangeRun, Op, Scn, TransactionInfo, UndecodableRow
 from minercdc.metrics import Counters
 from minercdc.schema.table import TableId, TableSchema
@@ -40,7 +40,6 @@ OnFailure = Literal["suspend", "fail", "warn", "skip"]
 Unread: TypeAlias = Callable[[TransactionInfo], frozenset[str]]
 _NONE: Final[frozenset[str]] = frozenset()
 _NOT_LOOKED_UP: Final = object()
-_STORED_COLUMN: Final = re.compile(r'"COL (\d+)"')
 
 # Committed before all others: every suspended table is one whose rows in it are not looked at.
 _BEFORE_ALL: Final = TransactionInfo("", Scn(0), Scn(-1), 0, 0, 0, None)
@@ -173,7 +172,7 @@ class TransactionDecoder:
             return False
         try:
             decoder = self._decoder(row)
-        except (DecodeError, _Unplaced):
+        except (DecodeError, Unplaced):
             return False
         if decoder is not None:
             scanner.learn(row, decoder)
@@ -230,7 +229,7 @@ class TransactionDecoder:
                 decoder = self._decoder(row)
                 if decoder is None:
                     if is_unnamed(row) and self._shapes.captured(row.owner, row.table, row.object_id) is None:
-                        continue  # of nobody, or of tables that are all suspended
+                        continue  # of no captured table, or of some that are all suspended
                     decoded = _Unread(row)
                 elif assembler is not None and row.code in LARGE_CODES:
                     assembler.take_piece(row, decoder)
@@ -247,7 +246,7 @@ class TransactionDecoder:
                         decoded = Assembled(row, row.row_id, decoder, op, before, after)
                     if decoder.unknown:
                         self._warn_of_unknown_columns(decoder)
-            except _Unplaced as unplaced:
+            except Unplaced as unplaced:
                 decoded = _Failure(unplaced.error, row, unplaced.tables)
             except DecodeError as error:
                 decoded = _Failure(error, row)
@@ -288,7 +287,7 @@ class TransactionDecoder:
             return None
         schema = self._shapes.tables.find(table) if table else None
         if schema is None and is_unnamed(row):
-            self._place(row)
+            place(row, self._shapes, self._unread)
             return None
         if schema is None:
             raise SchemaMismatchError("the table's shape is not known")
@@ -299,32 +298,6 @@ class TransactionDecoder:
         decoder = self._decoder_of.get(schema.id) or RedoDecoder(schema, lobs=self._lobs)
         self._decoder_of[schema.id] = decoder
         return decoder
-
-    def _place(self, row: LogMinerRow) -> None:
-        """Raises _Unplaced for a row of an unknown object with the tables that it may be of, as far as they are not suspended;
-        nothing for a row that is of none of them."""
-        tables = tuple(
-            table
-            for table in self._shapes.possible(row)
-            if self._shapes.name_of(table) not in self._unread and self._may_be_of(row, table)
-        )
-        if tables:
-            names = ", ".join(map(self._shapes.name_of, tables))
-            raise _Unplaced(
-                UnplacedRowError(
-                    f"the object {row.object_id} is gone, and may have been a partition of {names}",
-                    hint="The partition came and went before its redo was read, so nothing says whose it was.",
-                ),
-                tables,
-            )
-
-    def _may_be_of(self, row: LogMinerRow, table: TableId) -> bool:
-        """Whether a row of stored bytes fits a table: not when it has more columns. True where that cannot be told."""
-        schema = self._shapes.tables.find(table)
-        if schema is None or not schema.stored:
-            return True
-        numbers = (int(number) for number in _STORED_COLUMN.findall(row.sql or ""))
-        return max(numbers, default=0) <= len(schema.stored)
 
     def _renew(self) -> None:
         """Forget the decoders when `tables` has changed since the last call."""
@@ -420,14 +393,6 @@ class _Failure:
     error: DecodeError
     row: LogMinerRow
     tables: tuple[TableId, ...] = ()
-
-
-class _Unplaced(Exception):
-    """A row of an unknown object, and the tables that it may be of."""
-
-    def __init__(self, error: UnplacedRowError, tables: tuple[TableId, ...]) -> None:
-        super().__init__(error)
-        self.error, self.tables = error, tables
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,8 +124,8 @@ class Delivery:
             table = shapes.captured(row.owner, row.table, row.object_id)  # not a temporary one
         yield from shapes.meet(row, table, self._clock.utc_us(row.timestamp))
         self.forget_old_names()
-        # What a row may be of is suspended at its COMMIT.
-        self.captured[name] = table is not None or bool(shapes.possible(row))
+        # What a row may be of is suspended at its COMMIT. With several threads, DDL is held until all are read that far.
+        self.captured[name] = table is not None or shapes.may_be_captured(row, early=len(self.threads) > 1)
         if table is not None:
             self._ours.add(name)
 

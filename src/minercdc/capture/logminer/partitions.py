@@ -52,7 +52,9 @@ class Partitions:
         self._tables, self._database, self._ids = tables, database, ids
         self._asked: set[tuple[TableId, int]] = set()
         self._others: set[int] = set()  # of objects that are not captured
-        self._possible: dict[int, frozenset[int]] = {}
+        # By the id of an unknown object: the tables that were looked at, and those that it may be of.
+        self._possible: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
+        self._candidates: tuple[int, tuple[TableSchema, ...]] = (-1, ())
 
     def refreshed(self, known: Iterable[TableSchema]) -> Iterator[tuple[TableSchema, TableSchema]]:
         """Tables before and after ids were added that they have now, of those that have such; `Tables` has them then."""
@@ -71,7 +73,7 @@ class Partitions:
         return with_parts(table, self._ids.parts([table]).get(table.id)) if self._ids and table.object_id else table
 
     def met(self, table: TableId, object_id: int) -> Iterator[tuple[TableSchema, TableSchema]]:
-        """As `refreshed`, when a row of the table has an object id: nothing for one that is known, or was asked for before. The
+        """As `refreshed`, when a row of the table has an object id: nothing for one that is known, or was looked up before. The
         rows of a cluster, which is no partition, have an id of several tables: it is never taken."""
         known = self._tables.find(table)
         if known is None or not object_id or object_id == known.object_id or object_id in (known.parts or ()):
@@ -81,7 +83,7 @@ class Partitions:
             yield from self.refreshed([known])
 
     def note_other(self, object_id: int) -> None:
-        """Note that an object is not captured: rows that carry its id once it is gone are nobody's."""
+        """Note that an object is not captured: rows that carry its id once it is gone are left out."""
         if object_id:
             self._others.add(object_id)
 
@@ -91,23 +93,36 @@ class Partitions:
         A partition has a higher id than its table. The DDL that took it away came after the row, and before now.
         """
         number = row.object_id
-        if self._ids is None or not number or not is_unnamed(row) or number in self._others:
+        if self._ids is None or not self.is_unknown(row):
             return ()
-        if self._tables.find_object(self._database, number) is not None:
-            return ()
-        found = self._possible.get(number)
-        if found is None:
-            candidates = [
-                table
-                for table in self._tables
-                if table.parts is not None and table.id.database == self._database and 0 < table.object_id < number
-            ]
+        candidates = [table for table in self._partitioned() if table.object_id < number]
+        asked = frozenset(table.object_id for table in candidates)
+        before, found = self._possible.get(number, (frozenset(), frozenset()))
+        if not found and asked != before:
             margin = _MARGIN_AT_NIGHT if row.timestamp.hour < _MORNING else _MARGIN
-            altered = self._ids.altered(candidates, row.timestamp - margin) if candidates else frozenset()
+            altered = self._ids.altered(candidates, row.timestamp - margin)
             found = frozenset(table.object_id for table in candidates if table.id in altered)
-            self._possible[number] = found
+            self._possible[number] = asked, found
         names = (self._tables.find_object(self._database, object_id) for object_id in sorted(found))
         return tuple(name for name in names if name is not None)
+
+    def is_unknown(self, row: LogMinerRow) -> bool:
+        """Whether a row has no name, and an object id of which nothing is known."""
+        number = row.object_id
+        if not number or not is_unnamed(row) or number in self._others:
+            return False
+        return self._tables.find_object(self._database, number) is None
+
+    def _partitioned(self) -> tuple[TableSchema, ...]:
+        generation, found = self._candidates
+        if generation != self._tables.generation:
+            found = tuple(
+                table
+                for table in self._tables
+                if table.parts is not None and table.object_id and table.id.database == self._database
+            )
+            self._candidates = self._tables.generation, found
+        return found
 
 
 def with_parts(table: TableSchema, ids: frozenset[int] | None) -> TableSchema:

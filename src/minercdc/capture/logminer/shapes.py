@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
-from minercdc.capture.logminer.partitions import DictionaryIds, Partitions, is_of_temporary_table, with_parts
+from minercdc.capture.logminer.partitions import DictionaryIds, Partitions, is_of_temporary_table, is_unnamed, with_parts
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.events import SchemaChange, Scn
 from minercdc.schema.ddl import (
@@ -91,7 +91,7 @@ class ShapeTracker:
         return named if self._includes(named) and named not in self._temporary else None
 
     def possible(self, row: LogMinerRow) -> tuple[TableId, ...]:
-        """The captured tables that a row may be of whose object nobody knows any more; () for any other row."""
+        """The captured tables that a row may be of whose object is not known any more; () for any other row."""
         return tuple(table for table in self._partitions.possible(row) if self._includes(table))
 
     def begin(self, scn: int, time_us: int) -> Iterator[SchemaChange]:
@@ -107,8 +107,13 @@ class ShapeTracker:
         if table is not None:
             for before, after in self._partitions.met(table, row.object_id):
                 yield SchemaChange(after.id, before, after, "", Scn(row.scn), time_us, ids_only=True)
-        elif row.table is not None and not self.possible(row):
+        elif not is_unnamed(row):
             self._partitions.note_other(row.object_id)
+
+    def may_be_captured(self, row: LogMinerRow, *, early: bool) -> bool:
+        """Whether a row that is of no captured table may be of one: its object is gone. With `early`, DDL before the row may not
+        have been followed yet, so that the table need not be known."""
+        return bool(self.possible(row)) or (early and self._ids is not None and self._partitions.is_unknown(row))
 
     def shown(self, row: LogMinerRow) -> str:
         """The name of the table that a row carries, for messages; `None` in it for a missing part."""
