@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests.unit.capture.logminer.redo import ITEM, ITEM_ID, NOON, A, B, C, Miner, Redo, changes, schema_changes
+from tests.unit.capture.logminer.redo import ITEM, ITEM_ID, NOON, A, B, C, Dictionary, Miner, Redo, changes, schema_changes
 
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.committed import CommittedAssembly
@@ -17,34 +16,11 @@ from minercdc.capture.logminer.row import OpCode
 from minercdc.errors import UnplacedRowError
 from minercdc.events import Event, UndecodableRow
 from minercdc.kafka.table_changes import remembered, table_of
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import TableId
 
 PARTED = replace(ITEM, stored=("ID", "QTY"), parts=frozenset([101, 102]))
 LEDGER = replace(PARTED, id=TableId("DB", "LAB", "LEDGER"), object_id=88, parts=frozenset([111]))
 PLAIN = replace(ITEM, id=TableId("DB", "LAB", "PLAIN"), object_id=89)
-
-
-class Dictionary:
-    """Object ids as they are now.
-
-    :param present: of the partitions of each table.
-    :param altered: time of the last DDL of each table; without one, the table is gone.
-    """
-
-    def __init__(self, present: dict[TableId, Iterable[int]], altered: dict[TableId, datetime] | None = None) -> None:
-        self.present, self.times = present, altered or {}
-
-    def parts(self, tables: Iterable[TableSchema]) -> dict[TableId, frozenset[int]]:
-        return {table.id: frozenset(self.present[table.id]) for table in tables if table.id in self.present}
-
-    def altered(self, tables: Iterable[TableSchema], since: datetime) -> frozenset[TableId]:
-        return frozenset(table.id for table in tables if self.times.get(table.id, since) >= since)
-
-    def present_name(self, table: TableSchema) -> TableId | None:
-        return table.id
-
-    def is_temporary(self, table: TableId) -> bool:
-        return False
 
 
 Assembled = Callable[..., Assembly]
