@@ -96,6 +96,18 @@ LATE = {
         "alter table {t} add c varchar2(5)",
         "insert into {t} (id, n, c) values (5, 5, 'x')",
     ),
+    "COPIED": (
+        "id number(9) primary key, n number(9), v number as (n * 2)) row archival",
+        "insert into {t} (id, n) values (1, 1)",
+        "create table {t}_all as select * from {t}",
+        "insert into {t}_all values (2, 2, 2)",
+        "create table {t}_some as select id nr, v + 1 as twice from {t}",
+        "insert into {t}_some values (2, 2)",
+        "alter table {t}_all add c date",
+        "alter table {t}_some add c date",
+        "insert into {t}_all values (3, 3, 3, null)",
+        "insert into {t}_some values (3, 3, null)",
+    ),
     "GONE": (
         f"id number(9) primary key, n number(9)) {PARTS} enable row movement",
         "insert into {t} values (1, 1)",
@@ -137,7 +149,7 @@ LATE = {
         "drop table {t} purge",
     ),
 }
-KEYS = {"NO_SHAPE": "12345", "GONE": "1234", "HASHED": "1234", "EXCHANGED": "1234", "DROPPED": "12"}
+KEYS = {"NO_SHAPE": "12345", "GONE": "1234", "HASHED": "1234", "COPIED": "1", "EXCHANGED": "1234", "DROPPED": "12"}
 
 
 @pytest.mark.parametrize("adapter", ["logminer", "logminer_unbuffered"])
@@ -157,6 +169,8 @@ def test_rows_between_statements_are_decoded_when_all_is_over(
     reader.until_marker(1)
     found = {name: "".join(str(after[0]) for op, _, after in reader.changes(name) if op == "c" and after) for name in LATE}
     assert found == KEYS
+    copies = [after for name in ("COPIED_ALL", "COPIED_SOME") for _, _, after in reader.changes(name) if after]
+    assert [row for row in copies if row[0] != "1"] == [("2", "2", "2"), ("3", "3", "3", None), ("2", "2"), ("3", "3", None)]
     assert [(op, before, after) for op, before, after in reader.changes("GONE") if op != "c"] == [
         ("u", ("1", "1"), ("1", "2")),
         ("d", ("2", "15"), None),

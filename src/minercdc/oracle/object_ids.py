@@ -29,6 +29,11 @@ _INDEX_ORGANIZED: Final = (
     " AND O.OBJECT_TYPE IN ('INDEX', 'INDEX PARTITION', 'INDEX SUBPARTITION')"
 )
 
+_VISIBLE: Final = "SELECT COLUMN_NAME FROM ALL_TAB_COLUMNS WHERE OWNER = :owner AND TABLE_NAME = :name AND COLUMN_ID > 0 ORDER BY COLUMN_ID"
+_ALTERED: Final = (
+    "SELECT OBJECT_NAME FROM ALL_OBJECTS WHERE OWNER = :owner AND OBJECT_NAME = :name AND OBJECT_TYPE IN ('TABLE', 'VIEW')"
+    " AND LAST_DDL_TIME > :since"
+)
 _TEMPORARY: Final = "SELECT TABLE_NAME FROM ALL_TABLES WHERE OWNER = :owner AND TABLE_NAME = :name AND TEMPORARY = 'Y'"
 
 Connect: TypeAlias = Callable[[str], oracledb.Connection]
@@ -71,6 +76,20 @@ class ObjectIds:
         return frozenset(
             name for object_id, name in wanted.items() if object_id not in present or present[object_id].altered >= since
         )
+
+    def columns_since(self, table: TableId, since: datetime) -> tuple[str, ...]:
+        """Names of the columns that `SELECT *` has of a table or view; () when it is gone, or had DDL after that time of the
+        database's host."""
+        binds: dict[str, object] = {"owner": table.schema, "name": table.table}
+        with (
+            closing(self._connect(table.database)) as connection,
+            oracle_errors("reading the columns of a table that was copied"),
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(_VISIBLE, binds)
+            names = tuple(name for (name,) in cursor)
+            cursor.execute(_ALTERED, {**binds, "since": since})
+            return () if cursor.fetchone() is not None else names
 
     def is_temporary(self, table: TableId) -> bool:
         """Whether there is a temporary table of this name."""

@@ -26,6 +26,7 @@ class CreateTable:
 
     :param keys: its keys; `key` has the names of the columns of the one that identifies its rows, () for none.
     :param stored: names of the columns in the order of the stored rows; () where the text does not say that.
+    :param copied: AS SELECT * FROM this table or view: its columns are those of that, and `columns` is ().
     :param has_parts: it is partitioned, or organized as an index: its rows have other object ids.
     """
 
@@ -34,6 +35,7 @@ class CreateTable:
     keys: tuple[Key, ...] = ()
     stored: tuple[str, ...] = ()
     has_parts: bool = False
+    copied: TableName | None = None
 
     @property
     def key(self) -> tuple[str, ...]:

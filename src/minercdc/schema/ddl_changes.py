@@ -290,6 +290,8 @@ def create_table(statement: CreateTable, table: TableId, present: ReadPresent = 
 
     :raises ShapeUnclear: the type of a column is neither in the text nor in the dictionary.
     """
+    if not statement.columns:
+        raise ShapeUnclear("CREATE TABLE AS SELECT * of a table that has changed since")
     columns = tuple(column if column.type_name else typed(column, present()) for column in statement.columns)
     key = key_of(columns, statement.keys)
     return TableSchema(table, columns, key, stored=statement.stored, keys=statement.keys)

@@ -92,10 +92,26 @@ def _from_query(
     where the text does not say all names."""
     if not columns:
         tokens.at += 1
+        if (copied := _copied(tokens)) is not None:
+            return CreateTable(name, (), (), (_ARCHIVE_STATE,) if archival else (), has_parts, copied)
         columns = [Defined(column) for column in _selected(tokens)]
     for found in columns:
         found.type_name = UNSAID
     return _made(name, columns, keys, has_parts=has_parts, archival=archival)
+
+
+def _copied(tokens: Tokens) -> TableName | None:
+    """The table of `SELECT * FROM table`, alone and with any conditions; None, with nothing read, for another query."""
+    start = tokens.at
+    while tokens.take("("):
+        pass
+    if tokens.take("SELECT", "*", "FROM") and tokens.peek()[0] in ("word", "quoted"):
+        found = tokens.table_name()
+        rest = tokens.words_ahead(len(tokens.items))
+        if not {",", "@", "JOIN", "APPLY", "PIVOT", "UNPIVOT", "UNION", "MODEL"} & set(rest):
+            return found
+    tokens.at = start
+    return None
 
 
 def _selected(tokens: Tokens) -> list[str]:

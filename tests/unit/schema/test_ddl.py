@@ -258,7 +258,9 @@ def test_other_statements_are_none_of_our_business(sql: str) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "create table item as select * from other",
+        "create table item as select * from other, more",
+        "create table item as select * from other o join more m on o.id = m.id",
+        "create table item as select o.* from other o",
         "create table item as select a, 1 from other",
         "create table item of some_type",
         "create json collection table item",

@@ -38,6 +38,9 @@ class DictionaryIds(Protocol):
     def present_name(self, table: TableSchema) -> TableId | None:
         """What a table is called now; None when it is gone."""
 
+    def columns_since(self, table: TableId, since: datetime) -> tuple[str, ...]:
+        """Names of the columns that `SELECT *` has of a table or view; () when it is gone, or had DDL after that time."""
+
     def is_temporary(self, table: TableId) -> bool:
         """Whether there is a temporary table of this name."""
 

@@ -24,9 +24,10 @@ from minercdc.schema.ddl import (
     UniqueIndex,
 )
 from minercdc.schema.ddl_changes import apply_changes, commented, create_table, with_index, with_index_changed
+from minercdc.schema.ddl_columns import UNSAID
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.values.supported import without_unsupported
 
@@ -193,6 +194,8 @@ class ShapeTracker:
             self._partitions.note_other(row.object_id)
             return
         self._temporary.discard(table)
+        if statement.copied is not None:
+            statement = self._of_copy(statement, row)
         try:
             made = create_table(statement, table, lambda: self._present(TableSchema(table, (), object_id=row.object_id)))
         except ShapeUnclear as unclear:
@@ -201,6 +204,13 @@ class ShapeTracker:
         created = replace(made, object_id=row.object_id)
         yield self._new_version(row, time_us, None, self._with_parts(created, statement.has_parts), sql)
         self._warn_if_unlogged(table)
+
+    def _of_copy(self, statement: CreateTable, row: LogMinerRow) -> CreateTable:
+        """CREATE TABLE .. AS SELECT * with the names of its columns; without any where the other table has changed since."""
+        assert statement.copied is not None
+        source = self._named(statement.copied, row._replace(owner=row.user or row.owner))
+        names = self._ids.columns_since(source, row.timestamp) if self._ids is not None else ()
+        return replace(statement, columns=tuple(Column(name, UNSAID) for name in names), stored=names + statement.stored)
 
     def _index_changed(self, change: IndexChange, row: LogMinerRow, time_us: int, sql: str) -> Iterator[SchemaChange]:
         owner = change.schema or row.owner or row.user or ""

@@ -153,6 +153,9 @@ class Dictionary:
     def is_temporary(self, table: TableId) -> bool:
         return table in self.temporary
 
+    def columns_since(self, table: TableId, since: datetime) -> tuple[str, ...]:
+        return ()
+
 
 class Miner:
     """The capture over in-memory redo: what the assembly yields, pass by pass."""
