@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from minercdc.events import SchemaChange
@@ -149,6 +150,8 @@ def _attributes(table: TableSchema) -> dict[str, str]:
         found["PARTITION_IDS"] = _as_ranges(table.parts)
     if table.keys is not None:
         found["KEYS"] = json.dumps(table.keys)
+    if table.read_at is not None:
+        found["READ_AT"] = table.read_at.isoformat()
     return found
 
 
@@ -267,4 +270,5 @@ def table_of(change: Mapping[str, Any]) -> TableSchema:
         comment=structure.get("comment") or change.get("comment"),
         parts=_from_ranges(attributes["PARTITION_IDS"]) if "PARTITION_IDS" in attributes else None,
         keys=_keys(attributes["KEYS"]) if "KEYS" in attributes else None,
+        read_at=datetime.fromisoformat(attributes["READ_AT"]) if "READ_AT" in attributes else None,
     )

@@ -91,6 +91,17 @@ class ObjectIds:
             cursor.execute(_ALTERED, {**binds, "since": since})
             return () if cursor.fetchone() is not None else names
 
+    def host_time(self, database: str) -> datetime:
+        """The time of the database's host, in whole seconds, by whose clock redo has its times."""
+        with (
+            closing(self._connect(database)) as connection,
+            oracle_errors("reading the time"),
+            connection.cursor() as cursor,
+        ):
+            cursor.execute("SELECT SYSDATE FROM DUAL")
+            found: list[tuple[datetime]] = cursor.fetchall()
+            return found[0][0]
+
     def is_temporary(self, table: TableId) -> bool:
         """Whether there is a temporary table of this name."""
         with (

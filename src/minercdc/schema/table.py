@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final, NamedTuple, Self
 
 _KINDS: Final = "PUI"
@@ -124,6 +125,8 @@ class TableSchema:
     :param parts: object ids of its partitions and subpartitions, and of the index that an index-organized table is stored in: redo
         has their rows under these. Ids of partitions that went stay. None for a table without any. Not a part of the shape: two
         versions that differ in nothing else are equal.
+    :param read_at: it was read from the dictionary at this time of the database's host, in place of what redo does not say: a row
+        of before may be of an older version. None: it is that of its place in redo. Not compared, either.
     :param keys: all its keys, of which `key` is one, for later DDL on them; None when they are not known. Not compared, either.
     """
 
@@ -136,6 +139,7 @@ class TableSchema:
     comment: str | None = None
     parts: frozenset[int] | None = field(default=None, compare=False)
     keys: tuple[Key, ...] | None = field(default=None, compare=False)
+    read_at: datetime | None = field(default=None, compare=False)
 
     def positions(self) -> dict[str, int]:
         """The position of each column, by its name; made at each call."""

@@ -317,6 +317,8 @@ class TransactionDecoder:
         if self._is_left_out(row, decoder.schema):
             return None
         if row.status and "Dictionary" in (row.info or ""):
+            if not self._without_dictionary:  # else all rows are
+                _check_version(row, decoder.schema)
             return decoder.decode_images(row.sql or "", self.encoding, may_end_early=self._without_dictionary)
         return decoder.decode(row.sql or "")
 
@@ -407,6 +409,15 @@ def _log_json(schema: TableSchema) -> str:
     """The first part of a hint: what makes LogMiner show rows with JSON; '' for a table without it."""
     is_there = any(column.type_name == "JSON" for column in schema.columns)
     return f"Have rows with JSON logged: {LOG_JSON}. " if is_there else ""
+
+
+def _check_version(row: LogMinerRow, schema: TableSchema) -> None:
+    """Raises SchemaMismatchError for a row of another version than the dictionary's, if the shape is the dictionary's, too, and
+    not older than the row: `COL n` may be another column then."""
+    if schema.read_at is not None and row.timestamp <= schema.read_at:
+        raise SchemaMismatchError(
+            f"the row is of another version than the present structure of {schema.id}, and no DDL of the time between is known"
+        )
 
 
 def _whole(decoded: Decoded) -> Decoded:

@@ -41,6 +41,9 @@ class DictionaryIds(Protocol):
     def columns_since(self, table: TableId, since: datetime) -> tuple[str, ...]:
         """Names of the columns that `SELECT *` has of a table or view; () when it is gone, or had DDL after that time."""
 
+    def host_time(self, database: str) -> datetime:
+        """The time of the database's host, in whole seconds."""
+
     def is_temporary(self, table: TableId) -> bool:
         """Whether there is a temporary table of this name."""
 

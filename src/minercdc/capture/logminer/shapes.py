@@ -144,6 +144,7 @@ class ShapeTracker:
         expected = (table.schema, table.table) in self._filter.also  # a snapshot has structures of captured tables only
         level = logging.INFO if expected else logging.WARNING
         _log.log(level, "%s: no CREATE TABLE was seen; its present shape is taken", self.name_of(table))
+        found = self._read_now(found)
         return self._change(row, time_us, None, self.tables.next_version(without_unsupported(found)), "")
 
     def follow(self, row: LogMinerRow, time_us: int) -> Iterator[SchemaChange]:
@@ -234,6 +235,10 @@ class ShapeTracker:
         present = self._present(known)
         return replace(known, keys=present.keys if present is not None else ())
 
+    def _read_now(self, found: TableSchema) -> TableSchema:
+        """A shape that was just read, with the time of that: a row of before may be of an older one."""
+        return replace(found, read_at=self._ids.host_time(self._database)) if self._ids is not None else found
+
     def _present(self, known: TableSchema) -> TableSchema | None:
         """A table as the dictionary has it now, whatever it is called by now; None when it is gone."""
         found = self._read_table(known.id)
@@ -300,7 +305,7 @@ class ShapeTracker:
         known = self.tables.find(table)
         found = self._present(known) if known is not None else self._read_table(table)
         if found is not None:
-            found = without_unsupported(with_parts(found, known.parts if known else None))
+            found = without_unsupported(with_parts(self._read_now(found), known.parts if known else None))
         if found is not None and known is not None:
             yield self._altered(row, time_us, known, found, sql)
         elif found is not None:

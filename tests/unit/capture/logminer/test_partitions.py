@@ -16,9 +16,10 @@ from minercdc.capture.logminer.row import OpCode
 from minercdc.errors import UnplacedRowError
 from minercdc.events import Event, UndecodableRow
 from minercdc.kafka.table_changes import remembered, table_of
-from minercdc.schema.table import TableId
+from minercdc.schema.table import Key, TableId
 
-PARTED = replace(ITEM, stored=("ID", "QTY"), parts=frozenset([101, 102]))
+KEYS = (Key("P", ("ID",), "PK"), Key("I", ("QTY",), "I1", enabled=False))
+PARTED = replace(ITEM, stored=("ID", "QTY"), parts=frozenset([101, 102]), keys=KEYS)
 LEDGER = replace(PARTED, id=TableId("DB", "LAB", "LEDGER"), object_id=88, parts=frozenset([111]))
 PLAIN = replace(ITEM, id=TableId("DB", "LAB", "PLAIN"), object_id=89)
 
@@ -83,7 +84,7 @@ def test_ids_become_known_by_a_start_by_a_row_and_by_ddl(tmp_path: Path, assembl
     assert changes(events) == [("c", "2"), ("c", "3"), ("c", "4"), ("c", "5")]
     (document,) = remembered(split)
     assert isinstance(document, dict)
-    assert table_of(document).parts == split.after.parts
+    assert (table_of(document).parts, table_of(document).keys) == (split.after.parts, KEYS)
 
 
 @both_modes
