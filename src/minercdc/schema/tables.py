@@ -59,7 +59,11 @@ class Tables:
         return replace(schema, version=self._last_version.get(schema.id, 0) + 1)
 
     def put(self, schema: TableSchema) -> None:
-        """Make `schema` the table's current version; without its comments unless `comments`. `generation` rises."""
+        """Make `schema` the table's current version; without its comments unless `comments`. The ids of partitions that it had
+        before stay, unless it is another table of that name. `generation` rises."""
+        old = self._by_id.get(schema.id)
+        if old is not None and old.parts and old.object_id == schema.object_id:
+            schema = replace(schema, parts=old.parts | (schema.parts or frozenset()))
         self.drop(schema.id)
         schema = schema if self.comments else without_comments(schema)
         self._by_id[schema.id] = schema
