@@ -302,8 +302,6 @@ class Workload:
             self._run(session, "truncate table wide")
         else:
             self._run(session, f"comment on table {table} is 'c{self._added}'")
-            self._run(session, f"alter table {table} disable primary key")
-            self._run(session, f"alter table {table} enable primary key")
 
 
 def _name(number: int) -> str:
