@@ -168,6 +168,13 @@ class MissingKeyError(SchemaMismatchError):
     code = "MC-4302"
 
 
+class UnplacedRowError(SchemaMismatchError):
+    """A row of an object that the dictionary does not have any more, nor the schema history: it may be of a partition that came and
+    went before its redo was read."""
+
+    code = "MC-4303"
+
+
 class UnsupportedRowError(DecodeError):
     """LogMiner shows that a row was changed, but not how: its table has a type that LogMiner does not support. Or the columns that
     an incremental snapshot is to read a table in order of cannot be used for that."""

@@ -293,6 +293,8 @@ class _Publisher:
             self._write(entry)
         else:
             self._batch.records += 1  # the offset has to count what is remembered elsewhere
+        if change.ids_only:
+            return
         change.left_out = change.truncate and self._suspensions.leaves_out_truncate(change.table, change.scn)
         try:
             self._encode(change)

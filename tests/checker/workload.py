@@ -34,6 +34,9 @@ _EDITS = (
 )
 
 
+_WORDS = ("period", "interval", "partition", "domain", "visible", "key", "move")
+
+
 class Change(NamedTuple):
     """One row change: table, operation, key before, key after."""
 
@@ -337,14 +340,19 @@ class Workload:
         if choice < 0.5:
             self._added += 1
             default = self.chance.choice(["", " default 7"])
-            self._run(session, f"alter table {table} add (x{self._added} number{default})")
+            self._run(session, f"alter table {table} add ({_name(self._added)} number{default})")
         elif choice < 0.7 and self._added:
             with suppress(oracledb.DatabaseError):  # the column may be the other table's, or gone
-                self._run(session, f"alter table {table} drop column x{self.chance.randrange(self._added) + 1}")
+                self._run(session, f"alter table {table} drop column {_name(self.chance.randrange(self._added) + 1)}")
         elif choice < 0.85:
             self._run(session, "truncate table wide")
         else:
             self._run(session, f"comment on table {table} is 'c{self._added}'")
+
+
+def _name(number: int) -> str:
+    """Name of an added column: words that begin clauses, while there are some."""
+    return _WORDS[number - 1] if number <= len(_WORDS) else f"x{number}"
 
 
 def _text(value: object) -> str:

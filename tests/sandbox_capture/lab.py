@@ -34,6 +34,7 @@ from minercdc.metrics import Counters
 from minercdc.offset import Position, SnapshotState
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.object_ids import ObjectIds
 from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -181,6 +182,7 @@ class Lab:
             unread=unread,
             unlogged=lambda _: "",
             runs=IS_NATIVE,
+            object_ids=ObjectIds(lambda _: connect(self.config, "pdb")),
         )
 
     def connector_config(self, on_failure: OnFailure) -> ConnectorConfig:
@@ -273,21 +275,21 @@ class Reader:
             self._note(event)
         return self
 
-    def stream(self) -> Iterator[Event]:
+    def stream(self, on_failure: OnFailure = "fail") -> Iterator[Event]:
         """Events, ended by `stop`."""
         assert self.position is not None
-        for event in self.lab.capture(self.tables).stream(self.position, self._stop):
+        for event in self.lab.capture(self.tables, on_failure=on_failure).stream(self.position, self._stop):
             self._note(event)
             yield event
 
     def stop(self) -> None:
         self._stop.set()
 
-    def until(self, done: Callable[[Reader], bool]) -> Reader:
+    def until(self, done: Callable[[Reader], bool], on_failure: OnFailure = "fail") -> Reader:
         """Stream until `done`."""
         deadline = time.monotonic() + _PATIENCE_SECONDS
         self._stop.clear()
-        stream = self.stream()
+        stream = self.stream(on_failure)
         for _ in stream:
             if done(self):
                 break
@@ -295,11 +297,11 @@ class Reader:
         stream.close()  # type: ignore[attr-defined]
         return self
 
-    def until_marker(self, number: int) -> Reader:
+    def until_marker(self, number: int, on_failure: OnFailure = "fail") -> Reader:
         """Write a marker row and stream until its transaction has come."""
         self.lab.run(f"insert into marker values ({number})")
         self.lab.app.commit()
-        return self.until(lambda reader: reader.has_marker(number))
+        return self.until(lambda reader: reader.has_marker(number), on_failure)
 
     def has_marker(self, number: int) -> bool:
         """Whether the transaction of the marker is complete; looks at the newest events only."""

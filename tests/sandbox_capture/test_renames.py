@@ -104,3 +104,19 @@ def object_id_of(lab: Lab, table: str) -> int:
     found = lab.read_table(lab.table(table))
     assert found is not None
     return found.object_id
+
+
+def test_a_view_or_sequence_that_is_renamed_is_no_table(lab: Lab) -> None:
+    with lab.sandbox.connect() as admin, admin.cursor() as cursor:
+        cursor.execute(f"grant create view, create sequence to {lab.schema}")
+    lab.run("create view recent as select id from a", "create sequence numbers")
+    reader = Reader(lab).take_snapshot()
+    lab.run(
+        "rename recent to latest",
+        "rename numbers to more",
+        "create global temporary table basket (id number(5) primary key)",
+    )
+    lab.run("rename basket to bag", "insert into bag values (1)")
+    reader.until_marker(1)
+    assert reader.schema_changes() == []
+    assert reader.changes() == []

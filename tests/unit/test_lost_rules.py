@@ -12,7 +12,8 @@ from tests.unit.test_unmatched import ORDERS
 from minercdc.config.load import parse_properties
 from minercdc.events import Notification, SchemaChange, Scn
 from minercdc.lost_rules import lost_rules
-from minercdc.schema.ddl import AlterTable, apply_changes
+from minercdc.schema.ddl import AlterTable
+from minercdc.schema.ddl_changes import apply_changes
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.table import TableSchema
 

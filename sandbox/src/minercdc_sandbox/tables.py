@@ -43,6 +43,7 @@ class Column:
     :param on_null: DEFAULT ON NULL: an explicit NULL takes the default too.
     :param identity: of identity columns ALWAYS or BY DEFAULT, else None; the default draws from its sequence.
     :param system: made by Oracle, as ORA_ARCHIVE_STATE of ROW ARCHIVAL.
+    :param unused: SET UNUSED was said of it: nothing is known of it but its place in the stored rows.
     :param shown_after: rank in the order of `*`: raised when the column is made VISIBLE again, which moves it to the end.
     """
 
@@ -65,6 +66,7 @@ class Column:
     on_null: bool = False
     identity: str | None = None
     system: bool = False
+    unused: bool = False
     shown_after: int = 0
 
     @property
@@ -243,7 +245,7 @@ class Table:
     @property
     def archival(self) -> Column | None:
         """ORA_ARCHIVE_STATE of a table with ROW ARCHIVAL, else None: rows in which it is not 0 are archived."""
-        return next((column for column in self.columns if column.system), None)
+        return next((column for column in self.columns if column.system and not column.unused), None)
 
     def all_columns(self) -> list[Column]:
         """Stored and virtual columns in the order of their definition, also invisible ones; a new list."""

@@ -326,6 +326,27 @@ def test_e44_hidden_column_of_row_archival(lab: Lab) -> None:
     assert lab.cursor.execute("select * from item").fetchall() == [(44, "arch")]
 
 
+def test_unused_columns_keep_their_place_in_the_stored_rows_until_one_is_dropped(lab: Lab) -> None:
+    lab.run("create table item (id number(10), name varchar2(80) not null, qty number(3))")
+    names = "select column_name, segment_column_id, hidden_column from user_tab_cols where table_name = 'ITEM' order by 2"
+    lab.mark()
+    lab.run("alter table item set unused (name)", "insert into item values (1, 2)", "alter table item add d date")
+    lab.commit()
+    assert (
+        lab.redo()[-1]
+        == """insert into "LAB"."ITEM"("COL 1","COL 2","COL 3") values (HEXTORAW('c102'),NULL,HEXTORAW('c103'));"""
+    )
+    (first, unused, third, last) = lab.cursor.execute(names).fetchall()
+    assert (first, third, last) == (("ID", 1, "NO"), ("QTY", 3, "NO"), ("D", 4, "NO"))
+    assert re.fullmatch(r"SYS_C00002_\d{8}:\d\d:\d\d\$", unused[0])
+    assert lab.cursor.execute("select * from item").fetchall() == [(1, 2, None)]
+    lab.run("alter table item drop column d")
+    assert lab.cursor.execute(names).fetchall() == [("ID", 1, "NO"), ("QTY", 2, "NO")]
+    lab.run("alter table item set unused column qty", "alter table item drop unused columns")
+    assert lab.cursor.execute(names).fetchall() == [("ID", 1, "NO")]
+    assert "ORA-12983" in errors_of(lab.connection, "alter table item set unused (id)")
+
+
 def test_e45_cut_inside_a_doubled_quote(lab: Lab) -> None:
     lab.run("create table wide (name varchar2(4000))")
     lab.mark()

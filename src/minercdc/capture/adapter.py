@@ -16,6 +16,7 @@ from minercdc.errors import MinerCdcError
 from minercdc.events import ChangeEvent, TransactionInfo
 from minercdc.metrics import Counters
 from minercdc.offset import Position
+from minercdc.oracle.object_ids import ObjectIds
 from minercdc.oracle.prerequisites import CapturePrerequisites
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableSchema
@@ -86,6 +87,8 @@ class CaptureContext:
     :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
     :param pdbs: all pluggable databases, when there are several: `database`, `mined`, `connect_pdb` and `time_zone` are of the
         first one then; `read_table` and `unlogged` go by the database in the TableId. () for one.
+    :param object_ids: object ids as the dictionary has them now; None: they are not read, and a row whose object is gone is
+        left out.
     :param open_transactions_topic: where rows of open transactions are copied; None: nowhere.
     :param monotonic: seconds of a clock that never goes back, by which an adapter decides how much it reads at a time.
     """
@@ -108,6 +111,7 @@ class CaptureContext:
     monotonic: Callable[[], float] = time.monotonic
     secondary: Secondary | None = None
     open_transactions_topic: KeyedTopic | None = None
+    object_ids: ObjectIds | None = None
 
 
 @dataclass(frozen=True, slots=True)

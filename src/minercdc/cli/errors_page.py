@@ -122,6 +122,13 @@ redo is missing, or the table was excluded at that time. A new snapshot of the t
 or had none when the row was written. The message holds the `ALTER TABLE .. ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS`. Rows written before
 it stay as they are, which is why the suspended table is read again then.""",
     ),
+    errors.UnplacedRowError: (
+        "it is not known any more which table a row is of",
+        """As MC-4001. Redo names a row of a partition by the partition's object id. The ids of all partitions are known from the dictionary, at each start
+and with each DDL of partitions, and the schema history keeps them. A partition that was made and dropped, split or merged before its redo was read was
+never seen: its rows come as `OBJ# n`. They may be of any captured table with partitions that had DDL since, or is gone, so these are suspended, and
+`resume-table` reads them again. Keep the lag shorter than a partition is there.""",
+    ),
     errors.UnsupportedRowError: (
         "LogMiner does not support the row",
         """As MC-4001. LogMiner printed the row as `Unsupported` (operation code 255): it shows that a row was changed, but not how. That

@@ -26,6 +26,7 @@ from minercdc.offset import JsonValue
 
 _READ_AGAIN = "structures_read_anew"  # a stored member: the name stays
 _ROWS = "rows"  # an initial snapshot reads the table's rows as of the SCN: who keeps a copy knows that older rows are gone
+IDS_ONLY = "ids_only"  # nothing but the ids of the table's partitions has changed
 _TIME = "time_us"  # of the source: `ts_ms` is when the record was written, which may be much later
 _RECOVERY = "Start once with snapshot.mode=recovery, which reads the structures from the database again."
 
@@ -184,7 +185,7 @@ def document_of(change: SchemaChange, position: Mapping[str, JsonValue], *, serv
 
 def _found_by(change: SchemaChange) -> dict[str, JsonValue]:
     found: dict[str, JsonValue] = {"scn": str(change.scn), _TIME: change.time_us, "snapshot": change.snapshot}
-    return found | {_ROWS: True} if change.rows else found
+    return found | ({_ROWS: True} if change.rows else {}) | ({IDS_ONLY: True} if change.ids_only else {})
 
 
 def time_of(document: Mapping[str, Any]) -> int:

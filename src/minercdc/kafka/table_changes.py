@@ -7,11 +7,12 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from minercdc.events import SchemaChange
 from minercdc.offset import JsonValue
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import Column, Key, TableId, TableSchema
 
 # java.sql.Types and Oracle's own type codes, as Debezium prints them
 _JDBC_TYPES = {
@@ -135,12 +136,49 @@ def remembered(change: SchemaChange) -> list[JsonValue]:
             for column in columns
             if isinstance(column, dict)
         ]
-        structure["attributes"] = [
-            {"name": "OBJECT_ID", "value": str(table.object_id)},
-            {"name": "VERSION", "value": str(table.version)},
-            {"name": "STORED_COLUMNS", "value": json.dumps(table.stored)},
-        ]
+        structure["attributes"] = [{"name": name, "value": value} for name, value in _attributes(table).items()]
     return changes
+
+
+def _attributes(table: TableSchema) -> dict[str, str]:
+    found = {
+        "OBJECT_ID": str(table.object_id),
+        "VERSION": str(table.version),
+        "STORED_COLUMNS": json.dumps(table.stored),
+    }
+    if table.parts is not None:
+        found["PARTITION_IDS"] = _as_ranges(table.parts)
+    if table.keys is not None:
+        found["KEYS"] = json.dumps(table.keys)
+    if table.read_at is not None:
+        found["READ_AT"] = table.read_at.isoformat()
+    return found
+
+
+def _keys(text: str) -> tuple[Key, ...]:
+    return tuple(
+        Key(str(kind), tuple(map(str, columns)), str(name), bool(enabled), bool(validated))
+        for kind, columns, name, enabled, validated in json.loads(text)
+    )
+
+
+def _as_ranges(ids: frozenset[int]) -> str:
+    """`7 10-12`: a table may have a hundred thousand subpartitions, whose ids mostly follow each other."""
+    ranges: list[list[int]] = []
+    for number in sorted(ids):
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def _from_ranges(text: str) -> frozenset[int]:
+    found: set[int] = set()
+    for part in text.split():
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
 
 
 def table_id(text: str) -> TableId:
@@ -230,4 +268,7 @@ def table_of(change: Mapping[str, Any]) -> TableSchema:
         object_id=int(attributes.get("OBJECT_ID", 0)),
         stored=tuple(json.loads(attributes.get("STORED_COLUMNS", "[]"))),
         comment=structure.get("comment") or change.get("comment"),
+        parts=_from_ranges(attributes["PARTITION_IDS"]) if "PARTITION_IDS" in attributes else None,
+        keys=_keys(attributes["KEYS"]) if "KEYS" in attributes else None,
+        read_at=datetime.fromisoformat(attributes["READ_AT"]) if "READ_AT" in attributes else None,
     )

@@ -19,12 +19,12 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError, SchemaHistoryError
 from minercdc.events import SchemaChange
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.schema_history import changes_of, starts_over, time_of
+from minercdc.kafka.schema_history import IDS_ONLY, changes_of, starts_over, time_of
 from minercdc.kafka.sink import stored_offset
 from minercdc.lake.read_back import refuse_other_forms
 from minercdc.lake.topic_owners import TopicTable, owner_of
 from minercdc.offset import Offset
-from minercdc.schema.ddl import AlterTable, RenameColumn, TruncateTable
+from minercdc.schema.ddl import AlterTable, RenameColumn, TruncateTable, Unclear
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.table import Column, TableId, TableSchema, without_comments
 from minercdc.selection import captured_by, table_filters, table_names, topic_names
@@ -247,6 +247,8 @@ class TableHistories:
     def apply(self, document: Mapping[str, Any]) -> None:
         """Follow one record of the history. Another form raises KeyError, ValueError, TypeError, IndexError or
         AttributeError. Raises ConfigError as `TopicNames.name_of`."""
+        if document["position"].get(IDS_ONLY):
+            return
         scn = int(document["position"]["scn"])
         ddl = document.get("ddl") or ""
         statement = parse_ddl(ddl) if ddl else None
@@ -270,9 +272,9 @@ class TableHistories:
             if change.snapshot:
                 self._note_found(change, table, scn)
             self._add_version(table, scn, without_comments(change.after), alter, ddl, created=created)
-            if alter is not None and alter.loses_rows:
+            if isinstance(statement, AlterTable | Unclear) and statement.loses_rows:
                 table.lost.append((scn, ddl))
-            if alter is not None and alter.moves_rows:
+            if isinstance(statement, AlterTable | Unclear) and statement.moves_rows:
                 table.moved.append((scn, ddl))
         if isinstance(statement, TruncateTable):
             name = statement.name.within(document.get("databaseName") or "", document.get("schemaName") or "")

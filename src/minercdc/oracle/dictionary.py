@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -15,8 +15,9 @@ from typing import Any
 import oracledb
 
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.object_ids import read_parts
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import Column, Key, TableId, TableSchema, key_of
 
 # Oracle allows 1000 items in a list (ORA-01795); fewer keep the number of different statements small.
 _LIST = 500
@@ -32,20 +33,20 @@ _COLUMNS = (
 # What SET UNUSED makes of a column's name: SYS_C00002_26031210:31:02$.
 _UNUSED = re.compile(r"SYS_C\d+_\d+:\d\d:\d\d\$")
 _KEYS = (
-    "SELECT C.TABLE_NAME, C.CONSTRAINT_TYPE, C.CONSTRAINT_NAME, K.COLUMN_NAME"
+    "SELECT C.TABLE_NAME, C.CONSTRAINT_TYPE, C.CONSTRAINT_NAME, C.STATUS, C.VALIDATED, C.INDEX_NAME, K.COLUMN_NAME"
     " FROM ALL_CONSTRAINTS C JOIN ALL_CONS_COLUMNS K ON K.OWNER = C.OWNER AND K.CONSTRAINT_NAME = C.CONSTRAINT_NAME"
     " WHERE C.OWNER = :owner AND C.TABLE_NAME IN ({names}) AND C.CONSTRAINT_TYPE IN ('P', 'U')"
     " ORDER BY C.TABLE_NAME, C.CONSTRAINT_TYPE, C.CONSTRAINT_NAME, K.POSITION"
 )
 _UNIQUE_INDEXES = (
-    "SELECT I.TABLE_NAME, 'U', I.INDEX_NAME, K.COLUMN_NAME"
+    "SELECT I.TABLE_NAME, 'I', I.INDEX_NAME, 'ENABLED', 'VALIDATED', NULL, K.COLUMN_NAME"
     " FROM ALL_INDEXES I JOIN ALL_IND_COLUMNS K ON K.INDEX_OWNER = I.OWNER AND K.INDEX_NAME = I.INDEX_NAME"
     " WHERE I.TABLE_OWNER = :owner AND I.TABLE_NAME IN ({names}) AND I.UNIQUENESS = 'UNIQUE'"
     " ORDER BY I.TABLE_NAME, I.INDEX_NAME, K.COLUMN_POSITION"
 )
 _OBJECTS = (
     "SELECT OBJECT_NAME, OBJECT_ID FROM ALL_OBJECTS"
-    " WHERE OWNER = :owner AND OBJECT_NAME IN ({names}) AND OBJECT_TYPE = 'TABLE'"
+    " WHERE OWNER = :owner AND OBJECT_NAME IN ({names}) AND OBJECT_TYPE = 'TABLE' AND TEMPORARY = 'N'"
 )
 # LAST_DDL_TIME and SCN_TO_TIMESTAMP both are the database host's time.
 _ALTERED = (
@@ -77,8 +78,8 @@ def read_table_ids(connection: oracledb.Connection, table_filter: TableFilter, d
 
 
 def read_tables(connection: oracledb.Connection, ids: Iterable[TableId], *, comments: bool = False) -> list[TableSchema]:
-    """Present shapes of the tables that exist, in the order of `ids`, all with version 1. Columns of all types, INVISIBLE
-    too; no virtual or unused ones. With the comments of tables and columns where `comments` says so. Raises SourceError or
+    """Present shapes of the tables that exist, in the order of `ids`, all with version 1; not of views, nor of temporary tables,
+    whose rows are not in redo. Columns of all types, INVISIBLE too; no virtual or unused ones. With the comments of tables and columns where `comments` says so. Raises SourceError or
     PrerequisiteError when Oracle refuses."""
     by_owner: dict[tuple[str, str], list[str]] = defaultdict(list)
     wanted = list(ids)
@@ -133,19 +134,22 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
                 stored[table][int(place)] = facts[0]
             if user_generated == "YES" and virtual == "NO" and not _UNUSED.fullmatch(facts[0]):
                 columns[table].append(column_of(*facts))
-        keys = _unique_keys(_listed(cursor, _KEYS, owner, names))
-        keyless = [name for name in names if name in columns and not key_of(columns[name], keys.get(name, ()))]
-        if keyless:
-            keys.update(_unique_keys(_listed(cursor, _UNIQUE_INDEXES, owner, keyless)))
+        constraints = _listed(cursor, _KEYS, owner, names)
+        keys = keys_of([*constraints, *_listed(cursor, _UNIQUE_INDEXES, owner, names)])
         objects = dict(_listed(cursor, _OBJECTS, owner, names))
+    parts = read_parts(connection, [TableId(database, owner, name) for name in columns])
     for name, its_columns in columns.items():
-        key = key_of(its_columns, keys.get(name, ()))
+        if name not in objects:
+            continue
+        its_keys = keys.get(name, ())
         yield TableSchema(
             TableId(database, owner, name),
             tuple(its_columns),
-            key,
-            object_id=int(objects.get(name) or 0),
+            key_of(its_columns, its_keys),
+            object_id=int(objects[name] or 0),
+            keys=its_keys,
             stored=tuple(column for _, column in sorted(stored[name].items())),
+            parts=parts.get(TableId(database, owner, name)),
         )
 
 
@@ -194,22 +198,18 @@ def column_of(
     )
 
 
-def _unique_keys(rows: Iterable[tuple[Any, ...]]) -> dict[str, list[tuple[str, ...]]]:
-    """Per table the column names of each key: the primary key first, then the others in order of name.
+def keys_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, tuple[Key, ...]]:
+    """The keys of each table: its constraints in order of name, and the unique indexes that enforce none of them.
 
-    :param rows: table, `P` or `U`, name of the key, column; columns of a key in their order.
+    :param rows: table, kind (`Key.kind`), name, STATUS, VALIDATED, name of the constraint's index, column; columns of a key in their
+        order, constraints before indexes.
     """
-    keys: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(dict)
-    for table, kind, constraint, column in rows:
-        keys[table].setdefault((kind, constraint), []).append(column)
-    return {table: [tuple(names) for _, names in sorted(found.items())] for table, found in keys.items()}
-
-
-def key_of(columns: Sequence[Column], keys: Iterable[Sequence[str]]) -> tuple[int, ...]:
-    """Positions of a table's key: the first of `keys` (names) whose columns are all in `columns` and NOT NULL; () when none
-    is."""
-    positions: Mapping[str, int] = {column.name: i for i, column in enumerate(columns)}
-    for names in keys:
-        if all(name in positions and not columns[positions[name]].nullable for name in names):
-            return tuple(positions[name] for name in names)
-    return ()
+    found: dict[str, dict[tuple[str, str], Key]] = defaultdict(dict)
+    enforcing: set[tuple[str, str]] = set()
+    for table, kind, name, status, validated, index, column in rows:
+        if kind == "I" and (table, name) in enforcing:
+            continue
+        enforcing.add((table, index))
+        key = found[table].get((kind, name)) or Key(kind, (), name, status == "ENABLED", validated == "VALIDATED")
+        found[table][kind, name] = key._replace(columns=(*key.columns, column))
+    return {table: tuple(keys.values()) for table, keys in found.items()}

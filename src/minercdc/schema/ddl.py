@@ -1,12 +1,11 @@
-"""Applies DDL statements to table shapes. `ddl_parser` reads their text."""
+"""DDL statements, as far as they change what is known of a table. `ddl_parser` reads their text, `ddl_changes` applies them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import Column, Key, TableId, key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +24,23 @@ class TableName:
 class CreateTable:
     """CREATE TABLE with a list of columns.
 
-    :param key: names of the columns of its primary key, () for none.
+    :param keys: its keys; `key` has the names of the columns of the one that identifies its rows, () for none.
+    :param stored: names of the columns in the order of the stored rows; () where the text does not say that.
+    :param copied: AS SELECT * FROM this table or view: its columns are those of that, and `columns` is ().
+    :param has_parts: it is partitioned, or organized as an index: its rows have other object ids.
     """
 
     name: TableName
     columns: tuple[Column, ...]
-    key: tuple[str, ...]
+    keys: tuple[Key, ...] = ()
+    stored: tuple[str, ...] = ()
+    has_parts: bool = False
+    copied: TableName | None = None
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Names of the columns of the key."""
+        return tuple(self.columns[i].name for i in key_of(self.columns, self.keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +103,77 @@ class RenameColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class PrimaryKey:
-    """ADD of a primary key, by names of columns in its order."""
+class AddKey:
+    """ADD of a primary key, a unique constraint or a unique index."""
 
-    columns: tuple[str, ...]
+    key: Key
+
+
+class Meant(NamedTuple):
+    """Which constraint a clause is about: `kind` P, `kind` U by its columns, or, with kind '', any constraint by its name."""
+
+    kind: str = ""
+    columns: tuple[str, ...] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class KeyUnclear:
-    """A constraint was dropped, changed, enabled or disabled: only the dictionary knows the key then, and what is NOT NULL."""
+class DropConstraint:
+    """DROP of a constraint. With `keeps_index` (KEEP INDEX) only the dictionary knows what is unique still."""
+
+    meant: Meant
+    keeps_index: bool = False
 
 
-Change: TypeAlias = AddColumns | ModifyColumn | DropColumns | RenameColumn | PrimaryKey | KeyUnclear
+@dataclass(frozen=True, slots=True)
+class SetConstraint:
+    """ENABLE, DISABLE or MODIFY of a constraint; None stays as it is."""
+
+    meant: Meant
+    enabled: bool | None
+    validated: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class RenameConstraint:
+    """RENAME of a constraint."""
+
+    name: str
+    new_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class NullUnsaid:
+    """Whether a column is NOT NULL may have changed, and only the dictionary knows."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropUnused:
+    """DROP UNUSED COLUMNS: they are not in the stored rows any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowArchival:
+    """[NO] ROW ARCHIVAL: the column ORA_ARCHIVE_STATE comes, or goes."""
+
+    comes: bool
+
+
+Change: TypeAlias = (
+    AddColumns
+    | ModifyColumn
+    | DropColumns
+    | RenameColumn
+    | AddKey
+    | DropConstraint
+    | SetConstraint
+    | RenameConstraint
+    | NullUnsaid
+    | DropUnused
+    | RowArchival
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +182,14 @@ class AlterTable:
 
     :param loses_rows: it takes rows away or brings some without redo of them: TRUNCATE, DROP and EXCHANGE PARTITION.
     :param moves_rows: rows have other ROWIDs since: MOVE, SHRINK; SPLIT, MERGE and COALESCE PARTITION.
+    :param changes_parts: it makes partitions or subpartitions, or takes some away.
     """
 
     name: TableName
     changes: tuple[Change, ...]
     loses_rows: bool = False
     moves_rows: bool = False
+    changes_parts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,103 +206,37 @@ class Unclear:
     """A statement about a table whose effect this grammar does not know.
 
     :param name: None when not even the table is clear.
+    :param loses_rows, moves_rows: as of AlterTable, of what was understood.
     """
 
     name: TableName | None
     reason: str
+    loses_rows: bool = False
+    moves_rows: bool = False
 
 
-Statement: TypeAlias = CreateTable | AlterTable | DropTable | TruncateTable | RenameTable | CommentOn | Unclear
+@dataclass(frozen=True, slots=True)
+class UniqueIndex:
+    """CREATE UNIQUE INDEX on columns of a table, by their names."""
+
+    name: TableName
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class IndexChange:
+    """DROP INDEX, or with `new_name` ALTER INDEX .. RENAME; the index is in `schema`, None for that of the session."""
+
+    schema: str | None
+    index: str
+    new_name: str = ""
+
+
+Statement: TypeAlias = (
+    CreateTable | AlterTable | DropTable | TruncateTable | RenameTable | CommentOn | Unclear | UniqueIndex | IndexChange
+)
 
 
 class ShapeUnclear(Exception):
     """A change does not fit the known version of the table; its text says why. Whoever applies changes reads the dictionary
     then."""
-
-
-def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
-    """The table after ALTER TABLE, with the `version` of `table`. It has no key once a column of the key is dropped, and no
-    `stored` after SET UNUSED, since the names are not known then. A KeyUnclear changes nothing: the caller calls `with_key_of`.
-
-    :raises ShapeUnclear: a change names a column that the table lacks, or adds one that it has.
-    """
-    columns = list(table.columns)
-    stored = list(table.stored)
-    key = [table.columns[i].name for i in table.key]
-    for change in changes:
-        match change:
-            case AddColumns(added):
-                if {column.name for column in added} & {column.name for column in columns}:
-                    raise ShapeUnclear("an added column is there already")
-                columns.extend(added)
-                stored += [column.name for column in added] if stored else []
-            case ModifyColumn():
-                i = _index(columns, change.column.name)
-                columns[i] = _modified(columns[i], change)
-            case DropColumns(names, unused):
-                for name in names:
-                    del columns[_index(columns, name)]
-                # The numbering closes up after DROP, and keeps a gap without a name after SET UNUSED.
-                stored = [] if unused else [name for name in stored if name not in names]
-                if set(names) & set(key):
-                    key = []
-            case RenameColumn(name, new_name):
-                columns[_index(columns, name)] = replace(columns[_index(columns, name)], name=new_name)
-                key = [new_name if part == name else part for part in key]
-                stored = [new_name if part == name else part for part in stored]
-            case PrimaryKey(names):
-                key = list(names)
-                for i in (_index(columns, name) for name in key):
-                    columns[i] = replace(columns[i], nullable=False)
-    key_positions = tuple(_index(columns, name) for name in key)
-    return replace(table, columns=tuple(columns), key=key_positions, stored=tuple(stored))
-
-
-def commented(table: TableSchema, statement: CommentOn) -> TableSchema:
-    """The table after COMMENT ON, with the `version` of `table`. The comment of a column that `table` lacks changes nothing:
-    such a column is left out for its type."""
-    if statement.column is None:
-        return replace(table, comment=statement.text)
-    columns = (
-        replace(column, comment=statement.text) if column.name == statement.column else column for column in table.columns
-    )
-    return replace(table, columns=tuple(columns))
-
-
-def with_key_of(table: TableSchema, present: TableSchema) -> TableSchema:
-    """`table` with the key of `present`, the dictionary's version, and the NOT NULL of the columns that both have.
-
-    The result has no key when `table` lacks a column of that key.
-    """
-    now = {column.name: column for column in present.columns}
-    columns = tuple(
-        replace(column, nullable=now[column.name].nullable) if column.name in now else column for column in table.columns
-    )
-    positions = table.positions()
-    names = [present.columns[i].name for i in present.key]
-    key = tuple(positions[name] for name in names) if all(name in positions for name in names) else ()
-    return replace(table, columns=columns, key=key)
-
-
-def _index(columns: Sequence[Column], name: str) -> int:
-    for i, column in enumerate(columns):
-        if column.name == name:
-            return i
-    raise ShapeUnclear(f"no column {name}")
-
-
-def _modified(column: Column, change: ModifyColumn) -> Column:
-    new = change.column
-    if change.type_given:
-        column = replace(column, type_name=new.type_name, length=new.length, scale=new.scale)
-    if change.null_given:
-        column = replace(column, nullable=new.nullable)
-    return replace(column, default=new.default) if change.default_given else column
-
-
-def create_table(statement: CreateTable, table: TableId) -> TableSchema:
-    """The table that CREATE TABLE makes: version 1, no object id, columns of all types. Raises ValueError when it has not
-    all columns of its key."""
-    names = [column.name for column in statement.columns]
-    key = tuple(names.index(name) for name in statement.key)
-    return TableSchema(table, statement.columns, key, stored=tuple(names))

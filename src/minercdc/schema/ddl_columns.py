@@ -1,12 +1,16 @@
-"""Reads the definition of a column in DDL text: type, NULL or not, DEFAULT, identity, whether it is the primary key."""
+"""Reads the definition of a column in DDL text: type, NULL or not, DEFAULT, identity, keys that are declared with it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from minercdc.schema.ddl_constraints import State, at_state, take_state
 from minercdc.schema.ddl_tokens import Tokens, Unknown
-from minercdc.schema.table import Column
+from minercdc.schema.table import Column, Key
+
+UNSAID: Final = ""
+"""`type_name` of a column whose type the text does not say: it refers to another column, or has a domain."""
 
 # Type words that are spelled otherwise in the dictionary: dictionary's name, and precision and scale it implies.
 _TYPE_ALIASES: Final[dict[str, tuple[str, int | None, int | None]]] = {
@@ -21,35 +25,91 @@ _TYPE_ALIASES: Final[dict[str, tuple[str, int | None, int | None]]] = {
     "REAL": ("FLOAT", 63, None),
     "DOUBLE": ("FLOAT", 126, None),
     "FLOAT": ("FLOAT", 126, None),
+    "BOOL": ("BOOLEAN", None, None),
 }
-# What may follow the expression of a DEFAULT.
-_AFTER_DEFAULT: Final = frozenset(
-    """NOT NULL PRIMARY CONSTRAINT UNIQUE CHECK REFERENCES ENABLE DISABLE VISIBLE INVISIBLE ENCRYPT DECRYPT ANNOTATIONS""".split()  # noqa: SIM905
+_TYPES: Final = frozenset(
+    """CHAR NCHAR VARCHAR2 NVARCHAR2 NUMBER LONG RAW DATE TIMESTAMP INTERVAL BINARY_FLOAT BINARY_DOUBLE CLOB NCLOB BLOB BFILE ROWID
+    UROWID XMLTYPE JSON VECTOR BOOLEAN NATIONAL REF ANYDATA ANYTYPE ANYDATASET SDO_GEOMETRY""".split()  # noqa: SIM905
+) | frozenset(_TYPE_ALIASES)
+# Begin a property of a column. As the type of a column no such word is possible but by a quoted name.
+_PROPERTIES: Final = frozenset(
+    """NOT NULL DEFAULT CONSTRAINT VISIBLE INVISIBLE PRIMARY UNIQUE CHECK REFERENCES ENCRYPT DECRYPT COLLATE GENERATED AS VIRTUAL SORT
+    ANNOTATIONS DOMAIN RESERVABLE SCOPE WITH ENABLE DISABLE DROP ADD MODIFY RENAME SET""".split()  # noqa: SIM905
 )
-# States of a constraint without which NOT NULL does not hold for all rows, so that the dictionary calls the column nullable.
-_NOT_ENFORCED: Final = frozenset(["DISABLE", "NOVALIDATE", "DEFERRABLE"])
-_STATES: Final = _NOT_ENFORCED | {"ENABLE", "VALIDATE", "RELY", "NORELY", "INITIALLY", "IMMEDIATE", "DEFERRED"}
 
 
-def column_definition(tokens: Tokens) -> tuple[Column, bool]:
-    """Read the definition at the cursor, and step over it: the column, and whether it is the primary key.
+@dataclass(slots=True)
+class Defined:
+    """What the definition of a column says.
 
-    :raises Unknown: as `data_type` and `column_properties` do, and when no name comes first.
+    :ivar type_given: a type is written, be it one that the text does not explain (`UNSAID`).
+    :ivar nullable: None when it is not said.
+    :ivar default: None for DEFAULT NULL, and when it is not said.
+    :ivar default_given: there is a DEFAULT, be it NULL.
+    :ivar is_virtual: its values are in no row.
+    :ivar keys: those that are declared with it.
+    :ivar null_unsaid: whether it is NOT NULL has changed, or may have, and only the dictionary knows.
     """
-    name = tokens.name()
-    type_name, length, scale = data_type(tokens)
-    found = column_properties(tokens)
-    nullable = found.nullable is not False and not found.is_key
-    return Column(name, type_name, length, scale, nullable, found.default), found.is_key
+
+    name: str
+    type_name: str = UNSAID
+    length: int | None = None
+    scale: int | None = None
+    type_given: bool = False
+    nullable: bool | None = None
+    default: str | None = None
+    default_given: bool = False
+    is_virtual: bool = False
+    null_unsaid: bool = False
+    keys: list[Key] = field(default_factory=list)
+
+    @property
+    def column(self) -> Column:
+        """The column that it makes."""
+        return Column(self.name, self.type_name, self.length, self.scale, self.nullable is not False, self.default)
+
+
+def is_column(tokens: Tokens, ahead: int = 0) -> bool:
+    """Whether the name so many tokens after the next one is followed by a type of Oracle's and what may follow a type: so it is a
+    column, whatever word it is. The cursor stays."""
+    kind, text = tokens.peek(ahead + 1)
+    if kind != "word" or text not in _TYPES:
+        return False
+    after = tokens.after_balanced(ahead + 2)
+    following = tokens.peek(after)[1]
+    if text == "INTERVAL":
+        return following in ("YEAR", "DAY")
+    if text in ("TIMESTAMP", "CHAR", "CHARACTER", "NCHAR", "NATIONAL", "LONG", "DOUBLE", "REF"):
+        return True
+    return tokens.ends_item(after) or following in _PROPERTIES
+
+
+def defined_column(tokens: Tokens) -> Defined:
+    """Read the definition at the cursor, of CREATE, ADD or MODIFY, and step over it.
+
+    :raises Unknown: no name comes first, the type has no whole numbers in its parentheses, or the text ends early.
+    """
+    found = Defined(tokens.name())
+    kind, text = tokens.peek()
+    if kind == "quoted" or (kind == "word" and (text not in _PROPERTIES or _is_type_named(tokens, text))):
+        found.type_given = True
+        found.type_name, found.length, found.scale = data_type(tokens)
+    _properties(tokens, found)
+    return found
+
+
+def _is_type_named(tokens: Tokens, word: str) -> bool:
+    """Whether a word that also begins a property is the schema of a type here."""
+    return word not in ("AS", "NOT", "NULL") and tokens.peek(1) == ("other", ".")
 
 
 def data_type(tokens: Tokens) -> tuple[str, int | None, int | None]:
-    """Read a type: its name in the dictionary; length, or precision; scale. None: not given, and Oracle has no default.
+    """Read a type: its name in the dictionary; length, or precision; scale. None: not given, and Oracle has no default. The name
+    is UNSAID for one that is none of Oracle's: it is an object type or a domain, which only the dictionary knows.
 
-    :raises Unknown: no type, or no whole numbers in its parentheses.
+    :raises Unknown: no whole numbers in its parentheses.
     """
-    if tokens.peek()[0] != "word":
-        raise Unknown(f"a type was expected before {tokens.peek()[1]!r}")
+    quoted = tokens.peek()[0] == "quoted"
     word = tokens.name()
     if word == "TIMESTAMP":
         scale = _arguments(tokens)[0] if tokens.word() == "(" else 6
@@ -68,9 +128,19 @@ def data_type(tokens: Tokens) -> tuple[str, int | None, int | None]:
     if word in ("CHAR", "CHARACTER", "NCHAR") and tokens.take("VARYING"):
         word = "NVARCHAR2" if word == "NCHAR" else "VARCHAR2"
     type_name, length, scale = _TYPE_ALIASES.get(word, (word, None, None))
-    if tokens.take("."):  # an object type of some schema
-        return tokens.name(), None, None
+    if tokens.take("."):  # a type of some schema
+        named = tokens.name()
+        return (named if word in ("SYS", "PUBLIC", "XDB", "MDSYS") else UNSAID), None, None
+    if quoted or word not in _TYPES or word == "REF":
+        if tokens.word() == "(":
+            tokens.skip_balanced()
+        if word == "REF":
+            tokens.table_name()
+        return UNSAID, None, None
     if tokens.word() == "(":
+        if type_name in ("JSON", "VECTOR", "XMLTYPE"):
+            tokens.skip_balanced()
+            return type_name, None, None
         arguments = _arguments(tokens)
         length = arguments[0]
         scale = arguments[1] if len(arguments) > 1 else 0 if type_name == "NUMBER" and length is not None else scale
@@ -102,75 +172,96 @@ def _interval(tokens: Tokens) -> tuple[str, int | None, int | None]:
     return "INTERVAL DAY TO SECOND", precision, _arguments(tokens)[0] if tokens.word() == "(" else 6
 
 
-@dataclass(slots=True)
-class _Properties:
-    """What the clauses after the type of a column say.
-
-    :ivar nullable: None when it is not said.
-    :ivar default: None for DEFAULT NULL, and when it is not said.
-    :ivar default_given: there is a DEFAULT, be it NULL.
-    :ivar is_key: the column is the primary key, by a clause of its own.
-    """
-
-    nullable: bool | None = None
-    default: str | None = None
-    default_given: bool = False
-    is_key: bool = False
-
-
-def column_properties(tokens: Tokens) -> _Properties:
+def _properties(tokens: Tokens, found: Defined) -> None:
     """Read the clauses up to the end of the column's definition, and step over them; those that say nothing of the shape are
-    passed over.
-
-    :raises Unknown: a virtual column, a primary key that is disabled, or text that ends early.
-    """
-    found = _Properties()
-    while not tokens.at_definition_end():
-        if tokens.take("NOT", "NULL"):
-            found.nullable = not _not_null_holds(tokens)
-        elif tokens.take("NULL"):
-            found.nullable = True
-        elif tokens.take("PRIMARY", "KEY"):
-            found.is_key = True
+    passed over. Raises Unknown for text that ends early."""
+    while True:
+        if tokens.word() in ("ADD", "DROP") and tokens.peek(1)[1] in ("DOMAIN", "IDENTITY", "ANNOTATIONS"):
+            _added_or_dropped(tokens, found)
+        elif tokens.ends_item() or tokens.at_clause():
+            return
         elif tokens.take("DEFAULT"):
             found.default, on_null = _default(tokens)
             found.default_given = True
             found.nullable = False if on_null else found.nullable
-        elif tokens.word() in ("GENERATED", "AS", "VIRTUAL"):
-            if not (tokens.peek(1) == ("word", "BY") or tokens.peek(3) == ("word", "IDENTITY")):
-                # LogMiner does not show virtual columns, and identity columns only look alike.
-                raise Unknown("a generated column")
-            _identity(tokens)
-            found.nullable = False
-        elif found.is_key and tokens.word() == "DISABLE":
-            raise Unknown("a primary key that is disabled")
+        elif tokens.word() in ("GENERATED", "AS"):
+            _generated(tokens, found)
+        elif tokens.take("DOMAIN"):
+            tokens.table_name()
+            found.type_name, found.type_given = UNSAID, True
         else:
-            tokens.skip_balanced()
-    return found
+            _constraint(tokens, found)
 
 
-def _not_null_holds(tokens: Tokens) -> bool:
-    """Step over the state of a NOT NULL constraint. True when the constraint is enforced for all rows."""
-    holds = True
-    while tokens.word() in _STATES or (tokens.word() == "NOT" and tokens.peek(1) == ("word", "DEFERRABLE")):
-        if tokens.take("NOT", "DEFERRABLE"):
-            continue
-        holds = holds and tokens.word() not in _NOT_ENFORCED
-        tokens.at += 1
-    return holds
-
-
-def _identity(tokens: Tokens) -> None:
-    """Step over `GENERATED .. AS IDENTITY (..)`. The column's default, a sequence that Oracle names, is not in the text. Raises
-    Unknown for anything else."""
+def _added_or_dropped(tokens: Tokens, found: Defined) -> None:
+    """Step over ADD or DROP of a property, in MODIFY."""
     tokens.at += 1
-    if not tokens.take("ALWAYS"):
+    if tokens.take("IDENTITY"):
+        found.default, found.default_given, found.null_unsaid = None, True, True
+    elif tokens.take("DOMAIN"):
+        if tokens.peek()[0] in ("word", "quoted") and not tokens.at_clause():
+            tokens.table_name()
+        found.type_name, found.type_given = UNSAID, True
+    else:
+        tokens.take("ANNOTATIONS")
+        tokens.skip_balanced()
+
+
+def _constraint(tokens: Tokens, found: Defined) -> None:
+    """Step over an inline constraint, or another property."""
+    name = tokens.name() if tokens.take("CONSTRAINT") else ""
+    kind = ""
+    if tokens.take("NOT", "NULL"):
+        kind = "NOT NULL"
+    elif tokens.take("NULL"):
+        found.nullable = True
+    elif tokens.take("PRIMARY", "KEY"):
+        kind = "P"
+    elif tokens.take("UNIQUE"):
+        kind = "U"
+    elif tokens.take("REFERENCES"):
+        _references(tokens)
+    else:
+        tokens.skip_balanced()
+        return
+    state = State()
+    while at_state(tokens):
+        take_state(tokens, state)
+    if kind == "NOT NULL":
+        found.nullable = not state.is_not_null
+    elif kind:
+        found.keys.append(Key(kind, (found.name,), name, *state.of_new))
+        if kind == "P" and state.is_not_null:
+            found.nullable = False
+
+
+def _references(tokens: Tokens) -> None:
+    tokens.table_name()
+    if tokens.word() == "(":
+        tokens.skip_balanced()
+    if tokens.take("ON", "DELETE"):
+        tokens.take("CASCADE")
+        tokens.take("SET", "NULL")
+
+
+def _generated(tokens: Tokens, found: Defined) -> None:
+    """Step over what makes a column virtual, or an identity column, whose default, a sequence that Oracle names, is not in the
+    text. Raises Unknown for anything else."""
+    if tokens.take("GENERATED") and not tokens.take("ALWAYS"):
         tokens.expect("BY", "DEFAULT")
         if tokens.take("ON", "NULL"):
             _for_insert(tokens)
-    tokens.expect("AS", "IDENTITY")
-    if tokens.word() == "(":
-        tokens.skip_balanced()
+    tokens.expect("AS")
+    if tokens.take("IDENTITY"):
+        found.nullable = False
+        if tokens.word() == "(":
+            tokens.skip_balanced()
+        return
+    if tokens.word() != "(":
+        raise Unknown(f"AS {tokens.peek()[1]} of a column")
+    tokens.skip_balanced()
+    tokens.take("VIRTUAL")
+    found.is_virtual = not tokens.take("MATERIALIZED")
 
 
 def _for_insert(tokens: Tokens) -> None:
@@ -178,6 +269,13 @@ def _for_insert(tokens: Tokens) -> None:
     if tokens.take("FOR", "INSERT"):
         tokens.take("ONLY")
         tokens.take("AND", "UPDATE")
+
+
+# What may follow the expression of a DEFAULT.
+_AFTER_DEFAULT: Final = frozenset(
+    """NOT NULL PRIMARY CONSTRAINT UNIQUE CHECK REFERENCES ENABLE DISABLE VISIBLE INVISIBLE ENCRYPT DECRYPT ANNOTATIONS DOMAIN
+    RESERVABLE""".split()  # noqa: SIM905
+)
 
 
 def _default(tokens: Tokens) -> tuple[str | None, bool]:
@@ -190,7 +288,7 @@ def _default(tokens: Tokens) -> tuple[str | None, bool]:
     cases = 0  # NOT and NULL within CASE are part of it
     while tokens.peek()[0] != "end":
         word = tokens.word()
-        ends = tokens.at_definition_end() or (word in _AFTER_DEFAULT and tokens.at > start)
+        ends = tokens.ends_item() or tokens.at_clause() or (word in _AFTER_DEFAULT and tokens.at > start)
         if ends and not cases:
             break
         cases += (word == "CASE") - (word == "END")

@@ -1,56 +1,59 @@
-"""Parses Oracle DDL text, as far as it changes the shape of a table.
+"""Parses Oracle DDL text, as far as it changes what is known of a table.
 
-    CREATE [..] TABLE name (column | constraint, ..)     ALTER TABLE name change ..     TRUNCATE TABLE name
+    CREATE [..] TABLE name (column | constraint, ..)     ALTER TABLE name clause ..     TRUNCATE TABLE name
     DROP TABLE name                                      RENAME name TO name
+    CREATE UNIQUE INDEX name ON name (column, ..)        DROP INDEX name                ALTER INDEX name RENAME TO name
     COMMENT ON TABLE name IS text                        COMMENT ON COLUMN name.name IS text
-    change := ADD column | ADD (column, ..) | ADD constraint | MODIFY .. | DROP COLUMN name | DROP (name, ..)
-            | RENAME COLUMN name TO name | RENAME TO name | anything known to change no shape
 
-What is not understood yields `Unclear`: the caller reads the dictionary instead of guessing. Statements on other kinds of
-objects, and a COMMENT ON that is not understood, yield None.
+`alter_clauses` has the clauses of ALTER TABLE. What is not understood yields `Unclear`: the caller reads the dictionary instead of
+guessing. Statements on other kinds of objects, and a COMMENT ON that is not understood, yield None.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field
 from typing import Final
 
+from minercdc.schema.alter_clauses import Effect, clause_of, of_parts
 from minercdc.schema.ddl import (
     AddColumns,
+    AddKey,
     AlterTable,
     Change,
     CommentOn,
-    CreateTable,
     DropColumns,
+    DropConstraint,
     DropTable,
-    KeyUnclear,
+    DropUnused,
+    IndexChange,
+    Meant,
     ModifyColumn,
-    PrimaryKey,
+    NullUnsaid,
     RenameColumn,
+    RenameConstraint,
     RenameTable,
+    RowArchival,
+    SetConstraint,
     Statement,
     TableName,
     TruncateTable,
     Unclear,
 )
-from minercdc.schema.ddl_columns import column_definition, column_properties, data_type
+from minercdc.schema.ddl_columns import Defined, defined_column, is_column
+from minercdc.schema.ddl_constraints import (
+    State,
+    at_state,
+    begins_constraint,
+    constraint_meant,
+    table_constraint,
+    take_state,
+)
+from minercdc.schema.ddl_create import create_table, unique_index
 from minercdc.schema.ddl_tokens import Tokens, Unknown
-from minercdc.schema.table import Column
 
-# After ALTER TABLE t: clauses that leave columns and keys alone.
-_NO_SHAPE: Final = frozenset(
-    """SUPPLEMENTAL ENABLE DISABLE MOVE SHRINK LOGGING NOLOGGING PARALLEL NOPARALLEL CACHE NOCACHE COMPRESS NOCOMPRESS
-    PCTFREE PCTUSED INITRANS STORAGE ALLOCATE DEALLOCATE TRUNCATE SPLIT MERGE EXCHANGE COALESCE READ INMEMORY FLASHBACK
-    MONITORING NOMONITORING ROW PARTITION INTERVAL ILM CHECK UNIQUE FOREIGN CONSTRAINT MINIMIZE NOMINIMIZE""".split()  # noqa: SIM905
-)
-_CREATE_WORDS: Final = frozenset(["SHARDED", "DUPLICATED", "IMMUTABLE", "BLOCKCHAIN"])
-_KEYS: Final = frozenset(["CONSTRAINT", "PRIMARY", "UNIQUE"])
-_CONSTRAINTS: Final = frozenset(["CONSTRAINT", "PRIMARY", "UNIQUE", "FOREIGN", "CHECK", "SUPPLEMENTAL", "PERIOD"])
-# Begin what follows the name of a column in MODIFY when its type is not given.
-_NOT_A_TYPE: Final = frozenset(
-    """NOT NULL DEFAULT CONSTRAINT VISIBLE INVISIBLE PRIMARY UNIQUE CHECK REFERENCES ENCRYPT DECRYPT COLLATE GENERATED DROP
-    SORT ADD MODIFY RENAME ENABLE DISABLE""".split()  # noqa: SIM905
-)
+_FAR: Final = 8  # words that are looked at, to know a clause
+_AFTER_A_NAME: Final = frozenset(["DEFAULT", "NOT", "NULL", "UNIQUE", "CHECK"])  # reserved: no names themselves
+_OF_PARTS: Final = Effect.PARTS | Effect.GONE | Effect.MOVED
 
 
 def parse_ddl(sql: str) -> Statement | None:
@@ -63,7 +66,7 @@ def parse_ddl(sql: str) -> Statement | None:
     name: TableName | None = None
     try:
         if tokens.take("CREATE"):
-            return _create(tokens)
+            return unique_index(tokens) if tokens.take("UNIQUE", "INDEX") else create_table(tokens)
         if tokens.take("TRUNCATE", "TABLE"):
             return TruncateTable(tokens.table_name())
         if tokens.take("DROP", "TABLE"):
@@ -77,6 +80,8 @@ def parse_ddl(sql: str) -> Statement | None:
             tokens.take("IF", "EXISTS")
             name = tokens.table_name()
             return _alter(tokens, name)
+        if tokens.take("DROP", "INDEX") or tokens.take("ALTER", "INDEX"):
+            return _index(tokens)
         if tokens.take("COMMENT", "ON"):
             return _comment(tokens)
         if tokens.take("FLASHBACK", "TABLE") or tokens.take("UNDROP", "TABLE"):
@@ -84,56 +89,6 @@ def parse_ddl(sql: str) -> Statement | None:
     except Unknown as unknown:
         return Unclear(name, str(unknown))
     return None
-
-
-def _create(tokens: Tokens) -> Statement | None:
-    if tokens.take("GLOBAL", "TEMPORARY") or tokens.take("PRIVATE", "TEMPORARY"):
-        return None
-    while tokens.word() in _CREATE_WORDS:
-        tokens.at += 1
-    if not tokens.take("TABLE"):
-        return None
-    tokens.take("IF", "NOT", "EXISTS")
-    name = tokens.table_name()
-    if not tokens.take("("):
-        return Unclear(name, "CREATE TABLE without a list of columns")
-    columns: list[Column] = []
-    key: tuple[str, ...] = ()
-    try:
-        while True:
-            if tokens.word() in _CONSTRAINTS:
-                key = _table_constraint(tokens) or key
-            else:
-                column, is_key = column_definition(tokens)
-                columns.append(column)
-                key = (column.name,) if is_key else key
-            if not tokens.take(","):
-                break
-        tokens.expect(")")
-    except Unknown as unknown:
-        return Unclear(name, str(unknown))
-    if any(tokens.items[i] == ("word", "AS") for i in range(tokens.at, len(tokens.items))):
-        return Unclear(name, "CREATE TABLE AS SELECT")
-    return CreateTable(name, tuple(_not_null(c) if c.name in key else c for c in columns), key)
-
-
-def _not_null(column: Column) -> Column:
-    return replace(column, nullable=False)
-
-
-def _table_constraint(tokens: Tokens) -> tuple[str, ...]:
-    """Step over an out-of-line constraint. Returns the columns of a primary key, () for any other; raises Unknown for a
-    primary key that is disabled."""
-    if tokens.take("CONSTRAINT"):
-        tokens.name()
-    key: tuple[str, ...] = ()
-    if tokens.take("PRIMARY", "KEY"):
-        key = tokens.names_in_parentheses()
-    while not tokens.at_definition_end():
-        if key and tokens.word() == "DISABLE":
-            raise Unknown("a primary key that is disabled")
-        tokens.skip_balanced()
-    return key
 
 
 def _comment(tokens: Tokens) -> CommentOn | None:
@@ -157,124 +112,213 @@ def _comment(tokens: Tokens) -> CommentOn | None:
     return CommentOn(TableName(schema, names[-1]), column, text or None)
 
 
+def _index(tokens: Tokens) -> IndexChange | None:
+    """The rest of DROP INDEX or ALTER INDEX; None where that changes no name, or is not understood: no table is changed by it."""
+    dropped = tokens.items[0] == ("word", "DROP")
+    try:
+        tokens.take("IF", "EXISTS")
+        name = tokens.table_name()
+        if dropped:
+            return IndexChange(name.schema, name.table)
+        return IndexChange(name.schema, name.table, tokens.name()) if tokens.take("RENAME", "TO") else None
+    except Unknown:
+        return None
+
+
+@dataclass(slots=True)
+class _Altered:
+    """What the clauses of one ALTER TABLE were found to change, as far as they are read."""
+
+    changes: list[Change] = field(default_factory=list)
+    effect: Effect = Effect.NOTHING
+
+
 def _alter(tokens: Tokens, name: TableName) -> Statement:
-    changes: list[Change] = []
-    loses_rows = moves_rows = False
+    found = _Altered()
+    try:
+        while tokens.peek()[0] != "end":
+            if tokens.take("RENAME", "TO"):
+                return RenameTable(name, tokens.name())
+            _clause(tokens, found)
+    except Unknown as unknown:
+        return Unclear(name, str(unknown), *_of_rows(found.effect))
+    loses, moves = _of_rows(found.effect)
+    return AlterTable(name, tuple(found.changes), loses, moves, Effect.PARTS in found.effect)
+
+
+def _of_rows(effect: Effect) -> tuple[bool, bool]:
+    return Effect.GONE in effect, Effect.MOVED in effect
+
+
+def _clause(tokens: Tokens, found: _Altered) -> None:
+    """Read one clause, and note what it changes. Raises Unknown for text that is none, or does not say what it changes."""
+    words = tokens.words_ahead(_FAR)
+    if words[0] in ("ADD", "MODIFY") and (is_column(tokens, 1) or (len(words) > 2 and words[2] in _AFTER_A_NAME)):
+        begin: tuple[str, ...] = (words[0],)
+        effect = Effect.COLUMNS | Effect.KEY
+    elif (known := clause_of(words)) is not None:
+        begin, effect = known
+    else:
+        raise Unknown(f"ALTER TABLE .. {tokens.peek()[1]}")
+    if effect & _OF_PARTS:
+        rest = tokens.words_ahead(len(tokens.items))
+        found.effect |= of_parts(begin, effect, rest)
+        tokens.at = len(tokens.items)  # it stands alone (ORA-14048)
+    elif effect is Effect.UNKNOWN:
+        _period(tokens, begin)
+    elif effect is Effect.NOTHING:
+        _skip_rest(tokens, begin)
+    else:
+        found.effect |= effect
+        found.changes += _read(tokens, begin)
+
+
+def _read(tokens: Tokens, begin: tuple[str, ...]) -> list[Change]:
+    """The changes of a clause that begins with these words. Raises Unknown."""
+    if begin in (("ADD",), ("MODIFY",)):
+        tokens.at += 1
+        return _add(tokens) if begin == ("ADD",) else _modify(tokens)
+    if begin[-1] == "ARCHIVAL":
+        tokens.at += len(begin)
+        return [RowArchival(begin[0] != "NO")]
+    if begin[0] in ("ENABLE", "DISABLE", "MODIFY"):
+        return [_set_constraint(tokens, begin)]
+    if begin[0] == "RENAME":
+        tokens.at += 2
+        old = tokens.name()
+        tokens.expect("TO")
+        return [RenameColumn(old, tokens.name()) if begin[1] == "COLUMN" else RenameConstraint(old, tokens.name())]
+    if begin in (("SET", "UNUSED"), ("DROP", "COLUMN"), ("DROP", "(")):
+        tokens.at += 2 if begin[0] == "SET" else 1
+        return [_dropped_columns(tokens, unused=begin[0] == "SET")]
+    if begin[1] in ("UNUSED", "COLUMNS"):
+        _skip_rest(tokens, begin)
+        return [DropUnused()]
+    tokens.at += 1
+    return [_drop_constraint(tokens)]
+
+
+def _period(tokens: Tokens, begin: tuple[str, ...]) -> None:
+    """Step over ADD PERIOD FOR name (start, end), which adds no stored column. Raises Unknown where Oracle makes the two."""
+    tokens.at += len(begin)
+    tokens.name()
+    if tokens.word() != "(":
+        raise Unknown("a period whose columns Oracle makes")
+    tokens.skip_balanced()
+
+
+def _skip_rest(tokens: Tokens, begin: tuple[str, ...]) -> None:
+    """Step over a clause that changes nothing. Raises Unknown when a further clause follows."""
+    tokens.at += len(begin) - (begin[-1] == "(")
+    if begin == ("ILM",):
+        tokens.take("ADD")
     while tokens.peek()[0] != "end":
-        loses_rows = loses_rows or tokens.takes_partitions_away()
-        moves_rows = moves_rows or tokens.moves_rows()
-        if tokens.take("RENAME", "TO"):
-            return RenameTable(name, tokens.name())
-        if tokens.take("ADD"):
-            changes += _add(tokens)
-        elif tokens.take("MODIFY"):
-            changes += _modify(tokens)
-        elif tokens.take("DROP"):
-            changes += _drop(tokens)
-        elif tokens.take("RENAME", "COLUMN"):
-            old = tokens.name()
-            tokens.expect("TO")
-            changes.append(RenameColumn(old, tokens.name()))
-        elif tokens.take("SET", "UNUSED"):
-            changes.append(_dropped_columns(tokens, unused=True))
-        elif _switches_constraint(tokens):
-            changes.append(_key_unclear(tokens))
-        elif tokens.take("RENAME", "CONSTRAINT") or tokens.word() in _NO_SHAPE:
-            _skip_rest(tokens)
-        else:
-            raise Unknown(f"ALTER TABLE .. {tokens.peek()[1]}")
-    return AlterTable(name, tuple(changes), loses_rows, moves_rows)
-
-
-def _switches_constraint(tokens: Tokens) -> bool:
-    """Whether ENABLE or DISABLE of a constraint comes next, which may be the key."""
-    if tokens.word() not in ("ENABLE", "DISABLE"):
-        return False
-    stated = tokens.peek(1) in (("word", "VALIDATE"), ("word", "NOVALIDATE"))
-    kind, text = tokens.peek(2 if stated else 1)
-    return kind == "word" and text in _KEYS
-
-
-def _key_unclear(tokens: Tokens) -> KeyUnclear:
-    """Step over a clause on a constraint: whether that is the key, and what holds then, only the dictionary knows. Raises
-    Unknown as `_skip_rest`."""
-    _skip_rest(tokens)
-    return KeyUnclear()
-
-
-def _skip_rest(tokens: Tokens) -> None:
-    """Step over a clause that changes no shape. Raises Unknown when a further clause follows."""
-    while tokens.peek()[0] != "end":
-        tokens.skip_balanced()
-        if tokens.take("DROP", "INDEX"):  # of a constraint that is dropped or disabled
-            continue
         if tokens.word() in ("ADD", "DROP", "MODIFY", "RENAME"):
             raise Unknown(f"{tokens.word()} after another clause")
+        tokens.skip_balanced()
 
 
 def _add(tokens: Tokens) -> list[Change]:
     tokens.take("COLUMN")
-    if tokens.word() in _NO_SHAPE and tokens.word() not in _CONSTRAINTS:
-        _skip_rest(tokens)
-        return []
     changes: list[Change] = []
     listed = tokens.take("(")
     while True:
-        if tokens.word() in _CONSTRAINTS:
-            if key := _table_constraint(tokens):
-                changes.append(PrimaryKey(key))
+        if not is_column(tokens) and begins_constraint(tokens):
+            changes += _out_of_line(tokens)
         else:
-            column, is_key = column_definition(tokens)
-            changes.append(AddColumns((column,)))
-            if is_key:
-                changes.append(PrimaryKey((column.name,)))
-        if not (listed and tokens.take(",")):
+            changes += _added(defined_column(tokens))
+        if not tokens.take(",") and not (not listed and tokens.word() == "CONSTRAINT"):
             break
+        tokens.take("ADD")
     if listed:
         tokens.expect(")")
+    # LOB (..) STORE AS .., and the storage of partitions.
+    while not tokens.at_clause():
+        tokens.skip_balanced()
     return changes
+
+
+def _out_of_line(tokens: Tokens) -> list[Change]:
+    if tokens.word() == "PERIOD":
+        _period(tokens, ("PERIOD", "FOR"))
+        return []
+    key, _ = table_constraint(tokens)
+    return [AddKey(key)] if key else []
+
+
+def _added(found: Defined) -> list[Change]:
+    if found.is_virtual:
+        return []
+    # The key comes after its column, which it makes NOT NULL.
+    return [AddColumns((found.column,)), *map(AddKey, found.keys)]
 
 
 def _modify(tokens: Tokens) -> list[Change]:
-    if tokens.word() == "CONSTRAINT" or tokens.peek(1) == ("word", "KEY"):
-        return [_key_unclear(tokens)]
-    if tokens.word() in ("PARTITION", "SUBPARTITION", "DEFAULT", "NESTED", "LOB"):
-        _skip_rest(tokens)
-        return []
     changes: list[Change] = []
     listed = tokens.take("(")
     while True:
-        name = tokens.name()
-        type_given = tokens.peek()[0] == "word" and tokens.word() not in _NOT_A_TYPE
-        type_name, length, scale = data_type(tokens) if type_given else ("", None, None)
-        found = column_properties(tokens)
-        column = Column(name, type_name, length, scale, found.nullable is not False, found.default)
-        changes.append(ModifyColumn(column, type_given, found.nullable is not None, found.default_given))
-        if found.is_key:
-            changes.append(PrimaryKey((name,)))
+        changes += _modified(defined_column(tokens))
         if not (listed and tokens.take(",")):
             break
     if listed:
         tokens.expect(")")
+        while not tokens.at_clause():
+            tokens.skip_balanced()
     return changes
 
 
-def _drop(tokens: Tokens) -> list[Change]:
-    if tokens.word() in _KEYS:
-        return [_key_unclear(tokens)]
-    if tokens.word() in ("UNUSED", "PARTITION", "PARTITIONS", "SUBPARTITION", "SUBPARTITIONS", "SUPPLEMENTAL"):
-        _skip_rest(tokens)
+def _modified(found: Defined) -> list[Change]:
+    if found.is_virtual:
         return []
-    if tokens.word() == "COLUMN" or tokens.word() == "(":
-        return [_dropped_columns(tokens)]
-    raise Unknown(f"DROP {tokens.peek()[1]}")
+    changes: list[Change] = []
+    if found.type_given or found.nullable is not None or found.default_given:
+        changes.append(ModifyColumn(found.column, found.type_given, found.nullable is not None, found.default_given))
+    if found.null_unsaid:
+        changes.append(NullUnsaid(found.name))
+    return [*changes, *map(AddKey, found.keys)]
 
 
-def _dropped_columns(tokens: Tokens, *, unused: bool = False) -> DropColumns:
+def _set_constraint(tokens: Tokens, begin: tuple[str, ...]) -> SetConstraint:
+    """The rest of ENABLE, DISABLE or MODIFY of a constraint, from its first word on. Raises Unknown for what is no state."""
+    state = State()
+    while tokens.word() != begin[-1] and (begin[-1] != "KEY" or tokens.word() != "PRIMARY"):
+        if tokens.take("MODIFY"):
+            continue
+        take_state(tokens, state)
+    meant = Meant(*constraint_meant(tokens))
+    while not tokens.at_clause() or tokens.take("DROP", "INDEX"):
+        if tokens.ends_item():
+            break
+        _state_after(tokens, state)
+    return SetConstraint(meant, state.enabled, state.validated)
+
+
+def _state_after(tokens: Tokens, state: State) -> None:
+    if tokens.take("KEEP", "INDEX") or tokens.take("CASCADE"):
+        return
+    if not at_state(tokens):
+        raise Unknown(f"{tokens.peek()[1]} after a constraint")
+    take_state(tokens, state)
+
+
+def _drop_constraint(tokens: Tokens) -> DropConstraint:
+    meant = Meant(*constraint_meant(tokens))
+    keeps = False
+    while tokens.take("CASCADE") or tokens.take("DROP", "INDEX") or tokens.word() in ("KEEP", "ONLINE"):
+        if tokens.take("KEEP", "INDEX"):
+            keeps = True
+        else:
+            tokens.take("ONLINE")
+    return DropConstraint(meant, keeps)
+
+
+def _dropped_columns(tokens: Tokens, *, unused: bool) -> DropColumns:
     if tokens.take("COLUMN"):
         names: tuple[str, ...] = (tokens.name(),)
     else:
         names = tokens.names_in_parentheses()
-    while tokens.word() in ("CASCADE", "CONSTRAINTS", "INVALIDATE", "CHECKPOINT", "ONLINE"):
+    while tokens.word() in ("CASCADE", "CONSTRAINTS", "INVALIDATE", "ONLINE"):
+        tokens.at += 1
+    if tokens.take("CHECKPOINT") and tokens.peek()[0] == "number":
         tokens.at += 1
     return DropColumns(names, unused)

@@ -14,7 +14,6 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _MOST_DIGITS: Final = 9
-_PARTITIONS: Final = frozenset(["PARTITION", "PARTITIONS", "SUBPARTITION", "SUBPARTITIONS"])
 
 
 class Unknown(Exception):
@@ -110,22 +109,33 @@ class Tokens:
             if depth <= 0:
                 return
 
-    def at_definition_end(self) -> bool:
-        """Whether a column's or constraint's definition ends here: the next item, the list's end, another clause."""
-        if self.peek() == ("word", "SET"):  # not that of ON DELETE SET NULL
-            return self.peek(1) == ("word", "UNUSED")
-        return self.peek()[0] == "end" or self.word() in (",", ")", "ADD", "DROP", "MODIFY", "RENAME")
+    def words_ahead(self, count: int) -> list[str]:
+        """The next words and signs, at most `count`; '' for a token of another kind; the cursor stays."""
+        return [text if kind in ("word", "other") else "" for kind, text in self.items[self.at : self.at + count]]
 
-    def takes_partitions_away(self) -> bool:
-        """Whether TRUNCATE, DROP or EXCHANGE of a partition comes next: there is no redo of the rows that it takes or brings;
-        the cursor stays."""
-        return self.word() in ("TRUNCATE", "DROP", "EXCHANGE") and self.peek(1)[1] in _PARTITIONS
+    def ends_item(self, ahead: int = 0) -> bool:
+        """Whether the token so many after the next one ends the definition of a column or constraint: a comma, a closing
+        parenthesis, the end of the text."""
+        return self.peek(ahead) in (("other", ","), ("other", ")"), ("end", ""))
 
-    def moves_rows(self) -> bool:
-        """Whether a clause comes next that gives rows other ROWIDs: MOVE, SHRINK, or SPLIT, MERGE, COALESCE of a partition;
-        the cursor stays."""
-        merges = self.word() in ("SPLIT", "MERGE", "COALESCE") and self.peek(1)[1] in _PARTITIONS
-        return merges or self.word() in ("MOVE", "SHRINK")
+    def at_clause(self) -> bool:
+        """Whether a further clause of ALTER TABLE comes next, or the text ends; the words are reserved, no names."""
+        word, following = self.word(), self.peek(1)[1]
+        if word in ("ENABLE", "DISABLE"):
+            return following in ("CONSTRAINT", "PRIMARY", "UNIQUE", "ALL", "TABLE", "ROW")
+        if word == "SET":  # not that of ON DELETE SET NULL
+            return following == "UNUSED"
+        return self.peek()[0] == "end" or word in ("ADD", "DROP", "MODIFY", "RENAME")
+
+    def after_balanced(self, ahead: int = 0) -> int:
+        """How many tokens after the next one the parenthesis ends that opens so many after it; `ahead` itself where none does."""
+        depth, at = 0, ahead
+        while self.peek(at)[0] != "end":
+            depth += (self.peek(at) == ("other", "(")) - (self.peek(at) == ("other", ")"))
+            if depth <= 0:
+                break
+            at += 1
+        return at + 1 if at > ahead else ahead
 
     def names_in_parentheses(self) -> tuple[str, ...]:
         """Step over names between parentheses, one at least, with commas between them."""

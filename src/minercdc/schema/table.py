@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final, NamedTuple, Self
+
+_KINDS: Final = "PUI"
 
 
 class TableId(NamedTuple):
@@ -76,6 +79,38 @@ class Column:
     comment: str | None = None
 
 
+class Key(NamedTuple):
+    """A primary key, a unique constraint or a unique index of a table.
+
+    :param kind: `P`, `U` as CONSTRAINT_TYPE has them, or `I` of an index that is no constraint's.
+    :param name: '' where Oracle made the name, and it is not known.
+    :param enabled, validated: as STATUS and VALIDATED of the constraint say.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    name: str = ""
+    enabled: bool = True
+    validated: bool = True
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds for all rows."""
+        return self.enabled and self.validated
+
+
+def key_of(columns: Sequence[Column], keys: Iterable[Key]) -> tuple[int, ...]:
+    """Positions of what identifies the rows of a table: the primary key, else a unique constraint, else a unique index on columns
+    that are NOT NULL, the first by name; only one that holds, and whose columns are all in `columns`. () when there is none."""
+    positions = {column.name: i for i, column in enumerate(columns)}
+    for key in sorted(keys, key=lambda key: (_KINDS.index(key.kind), key.name)):
+        if key.holds and all(
+            name in positions and (key.kind == "P" or not columns[positions[name]].nullable) for name in key.columns
+        ):
+            return tuple(positions[name] for name in key.columns)
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class TableSchema:
     """One version of a table.
@@ -87,6 +122,12 @@ class TableSchema:
     :param stored: names of all stored columns in segment order, also of those left out of `columns`: the n-th is LogMiner's
         `COL n` in rows of another version than the dictionary's. Empty when not known.
     :param comment: of COMMENT ON TABLE, None when there is none, or comments are not captured.
+    :param parts: object ids of its partitions and subpartitions, and of the index that an index-organized table is stored in: redo
+        has their rows under these. Ids of partitions that went stay. None for a table without any. Not a part of the shape: two
+        versions that differ in nothing else are equal.
+    :param read_at: it was read from the dictionary at this time of the database's host, in place of what redo does not say: a row
+        of before may be of an older version. None: it is that of its place in redo. Not compared, either.
+    :param keys: all its keys, of which `key` is one, for later DDL on them; None when they are not known. Not compared, either.
     """
 
     id: TableId
@@ -96,6 +137,9 @@ class TableSchema:
     object_id: int = 0
     stored: tuple[str, ...] = ()
     comment: str | None = None
+    parts: frozenset[int] | None = field(default=None, compare=False)
+    keys: tuple[Key, ...] | None = field(default=None, compare=False)
+    read_at: datetime | None = field(default=None, compare=False)
 
     def positions(self) -> dict[str, int]:
         """The position of each column, by its name; made at each call."""

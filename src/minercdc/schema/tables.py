@@ -50,8 +50,8 @@ class Tables:
         return self._by_id.get(table)
 
     def find_object(self, database: str, object_id: int) -> TableId | None:
-        """The table of a database with this OBJECT_ID, whatever name redo has for it (`BIN$..` after DROP); None when not
-        known."""
+        """The table of a database with this OBJECT_ID, or with a partition that has it or had it, whatever name redo has for it
+        (`BIN$..` after DROP, `OBJ# n`); None when not known."""
         return self._by_object.get((database, object_id))
 
     def next_version(self, schema: TableSchema) -> TableSchema:
@@ -59,20 +59,25 @@ class Tables:
         return replace(schema, version=self._last_version.get(schema.id, 0) + 1)
 
     def put(self, schema: TableSchema) -> None:
-        """Make `schema` the table's current version; without its comments unless `comments`. `generation` rises."""
+        """Make `schema` the table's current version; without its comments unless `comments`. The ids of partitions that it had
+        before stay, unless it is another table of that name. `generation` rises."""
+        old = self._by_id.get(schema.id)
+        if old is not None and old.parts and old.object_id == schema.object_id:
+            schema = replace(schema, parts=old.parts | (schema.parts or frozenset()))
         self.drop(schema.id)
         schema = schema if self.comments else without_comments(schema)
         self._by_id[schema.id] = schema
         self._last_version[schema.id] = max(schema.version, self._last_version.get(schema.id, 0))
-        if schema.object_id:
-            self._by_object[schema.id.database, schema.object_id] = schema.id
+        for object_id in _object_ids(schema):
+            self._by_object[schema.id.database, object_id] = schema.id
 
     def drop(self, table: TableId) -> None:
         """Forget the table, if it is known, but not its last version number; `generation` rises in any case."""
         self.generation += 1
         old = self._by_id.pop(table, None)
-        if old is not None and self._by_object.get((table.database, old.object_id)) == table:
-            del self._by_object[table.database, old.object_id]
+        for object_id in _object_ids(old) if old is not None else ():
+            if self._by_object.get((table.database, object_id)) == table:
+                del self._by_object[table.database, object_id]
 
     def apply(self, change: ShapeChange) -> None:
         """Put `change.after`, if there is one; drop the table of `change.before` when there is no `after`, or `after` has
@@ -81,3 +86,9 @@ class Tables:
             self.drop(change.before.id)
         if change.after is not None:
             self.put(change.after)
+
+
+def _object_ids(schema: TableSchema) -> Iterator[int]:
+    if schema.object_id:
+        yield schema.object_id
+    yield from schema.parts or ()

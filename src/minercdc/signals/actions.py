@@ -290,7 +290,7 @@ class Actions:
             self._tables.drop(table)
         else:
             if before is not None and not after.object_id:
-                after = replace(after, object_id=before.object_id, stored=after.stored or before.stored)
+                after = replace(after, object_id=before.object_id, stored=after.stored or before.stored, parts=before.parts)
             after = self._tables.next_version(after)
             self._tables.put(after)
         return SchemaChange(table, before, after, "", Scn(progress.complete_scn), time_us)

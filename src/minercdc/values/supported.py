@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from minercdc.schema.table import Column, TableSchema
+from minercdc.schema.table import Column, TableSchema, key_of
 from minercdc.values.codec import LARGE_TYPES, is_supported
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ def without_unsupported(schema: TableSchema) -> TableSchema:
     """A copy with supported columns only, and a warning in the log; `schema` itself when it has no others. `stored` keeps
     all names.
 
-    It has no key when a column of the key is left out.
+    A key with a column that is left out is no key of it.
     """
     kept = [i for i, column in enumerate(schema.columns) if is_supported(column)]
     if len(kept) == len(schema.columns):
@@ -39,5 +39,6 @@ def without_unsupported(schema: TableSchema) -> TableSchema:
     left_out = ", ".join(f"{c.name} {c.type_name}" for c in schema.columns if not is_supported(c))
     _log.warning("%s: columns of unsupported types are left out of its events: %s", ".".join(schema.id), left_out)
     place = {old: new for new, old in enumerate(kept)}
+    columns = tuple(schema.columns[i] for i in kept)
     key = tuple(place[i] for i in schema.key) if all(i in place for i in schema.key) else ()
-    return replace(schema, columns=tuple(schema.columns[i] for i in kept), key=key)
+    return replace(schema, columns=columns, key=key if schema.keys is None else key_of(columns, schema.keys))

@@ -32,6 +32,7 @@ from minercdc.metrics import Counters
 from minercdc.offset import Offset, Position
 from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.object_ids import ObjectIds
 from minercdc.oracle.prerequisites import unlogged
 from minercdc.pipeline import Bounds, Pipeline
 from minercdc.schema.table import TableId, TableSchema
@@ -237,6 +238,7 @@ class PipelineParts:
                     monotonic=self._monotonic,
                     secondary=self._secondary(),
                     open_transactions_topic=self._open_transactions_topic(),
+                    object_ids=ObjectIds(self._databases.connect),
                 )
             )
         return self._adapter

@@ -187,6 +187,26 @@ def test_truncate_drop_and_create_are_events_of_their_scns(history: LakeHistory)
     assert [table.has_event(*span) for span in ((10, 19), (10, 20), (40, 50))] == [False, True, False]
 
 
+def test_rows_that_went_with_a_partition_are_known_by_every_form_of_the_statement(history: LakeHistory) -> None:
+    history.apply(document(10, "CREATE", ["ID"], snapshot=True))
+    forms = (
+        "ALTER TABLE t TRUNCATE PARTITION a DROP ALL STORAGE UPDATE INDEXES",
+        "ALTER TABLE t TRUNCATE SUBPARTITIONS a, b DROP STORAGE",
+        "ALTER TABLE t DROP PARTITION FOR (5) UPDATE GLOBAL INDEXES",
+        "ALTER TABLE t MOVE PARTITION a INCLUDING ROWS WHERE id > 3",
+    )
+    for scn, ddl in enumerate(forms, 20):
+        history.apply(document(scn, "ALTER", ["ID"], ddl))
+    known = document(30, "ALTER", ["ID"])  # ids of partitions, which say nothing of rows or columns
+    known["position"]["ids_only"] = True
+    history.apply(known)
+    table = history.find("S.T")
+    assert table is not None
+    assert table.lost == list(enumerate(forms, 20))
+    assert table.moved == [(23, forms[3])]
+    assert 30 not in table.times
+
+
 def test_a_renamed_table_goes_on_with_the_columns_of_the_old_name(history: LakeHistory) -> None:
     history.apply(document(10, "CREATE", ["ID", "A"], table="OLD", snapshot=True))
     history.apply(document(20, "ALTER", ["ID", "A"], "ALTER TABLE old RENAME TO t", previous="OLD"))

@@ -25,11 +25,11 @@ from minercdc.errors import (
 )
 from minercdc.oracle.codes import ORA, classify, oracle_errors
 from minercdc.oracle.connect import connect, database_name, dsn_of
-from minercdc.oracle.dictionary import column_of, key_of
+from minercdc.oracle.dictionary import column_of
 from minercdc.oracle.prerequisites import exclusion_findings, filter_findings, unsupported_columns
 from minercdc.oracle.scn import pdb_is_open
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import Column, Key, TableId, TableSchema, key_of
 
 
 class Detail(SimpleNamespace):
@@ -166,8 +166,8 @@ def test_a_pdb_is_open_for_reading_unless_its_mode_says_otherwise(answer: Any, i
 
 def test_key_is_the_first_whose_columns_are_not_null() -> None:
     columns = [Column("A", "NUMBER"), Column("B", "NUMBER", nullable=False), Column("C", "DATE", nullable=False)]
-    assert key_of(columns, [("A",), ("C", "B"), ("B",)]) == (2, 1)
-    assert key_of(columns, [("A",), ("HIDDEN",)]) == ()
+    assert key_of(columns, [Key("U", ("A",), "K1"), Key("U", ("C", "B"), "K2"), Key("U", ("B",), "K3")]) == (2, 1)
+    assert key_of(columns, [Key("U", ("A",)), Key("U", ("HIDDEN",))]) == ()
 
 
 def test_findings_of_tables_and_filter() -> None:

@@ -12,29 +12,28 @@ from minercdc.schema.ddl import (
     CommentOn,
     CreateTable,
     DropTable,
-    KeyUnclear,
+    IndexChange,
     RenameColumn,
     RenameTable,
     ShapeUnclear,
     TableName,
     TruncateTable,
     Unclear,
-    apply_changes,
-    commented,
-    create_table,
-    with_key_of,
+    UniqueIndex,
 )
+from minercdc.schema.ddl_changes import apply_changes, commented, create_table, with_index, with_index_changed
 from minercdc.schema.ddl_parser import parse_ddl
-from minercdc.schema.table import Column, TableId, TableSchema, without_comments
+from minercdc.schema.table import Column, Key, TableId, TableSchema, without_comments
 
 ITEM = TableId("DB", "LAB", "ITEM")
 TABLE = TableSchema(ITEM, (Column("ID", "NUMBER", 10, 0, nullable=False), Column("NAME", "VARCHAR2", 80)), (0,))
 
 
-def altered(sql: str, table: TableSchema = TABLE) -> TableSchema:
+def altered(sql: str, table: TableSchema = TABLE, present: TableSchema | None = None) -> TableSchema:
+    """The table after a statement; `present`: as the dictionary has it now."""
     statement = parse_ddl(sql)
     assert isinstance(statement, AlterTable), statement
-    return apply_changes(table, statement.changes)
+    return apply_changes(table, statement.changes, lambda: present)
 
 
 def names(table: TableSchema) -> list[str]:
@@ -246,7 +245,8 @@ def test_a_comment_changes_the_table_only_where_it_names_it() -> None:
         "create or replace view v as select 1 from dual",
         "create global temporary table g (a number)",
         "analyze table item compute statistics",
-        "drop index i",
+        "alter index i rebuild",
+        "create unique index i on item (upper(name))",
         "",
         "'",
     ],
@@ -258,10 +258,14 @@ def test_other_statements_are_none_of_our_business(sql: str) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "create table item as select * from other",
-        "create table item (a, b) as select 1, 2 from dual",
-        "create table item (a number, b generated always as (a * 2))",
+        "create table item as select * from other, more",
+        "create table item as select * from other o join more m on o.id = m.id",
+        "create table item as select o.* from other o",
+        "create table item as select a, 1 from other",
         "create table item of some_type",
+        "create json collection table item",
+        "create table item for exchange with table other",
+        "alter table item add period for valid",
         "alter table item frobnicate",
         "alter table item enable row movement add c number",
         "flashback table item to before drop",
@@ -274,33 +278,102 @@ def test_what_is_beyond_the_grammar_is_called_unclear(sql: str) -> None:
     assert statement.name == TableName(None, "ITEM")
 
 
+KEYS = (Key("P", ("ID",), "PK"), Key("U", ("NAME",), "UK"))
+KEYED = replace(TABLE, columns=(TABLE.columns[0], replace(TABLE.columns[1], nullable=False)), keys=KEYS)
+
+
 @pytest.mark.parametrize(
-    "sql",
+    ("sql", "key"),
     [
-        "alter table item drop constraint c cascade",
-        "alter table item drop primary key",
-        "alter table item drop unique (name) cascade",
-        "alter table item enable primary key",
-        "alter table item enable novalidate primary key using index tablespace x",
-        "alter table item disable primary key cascade drop index",
-        "alter table item enable validate constraint c",
-        "alter table item disable constraint c",
-        "alter table item disable unique (name)",
-        "alter table item modify constraint c disable",
-        "alter table item modify primary key rely disable",
+        ("drop primary key", "NAME"),
+        ("drop constraint pk cascade", "NAME"),
+        ("drop constraint uk keep index", "ID"),
+        ("drop primary key cascade drop index", "NAME"),
+        ("disable primary key cascade drop index", "NAME"),
+        ("disable constraint pk keep index", "NAME"),
+        ("disable validate primary key", "NAME"),
+        ("enable novalidate primary key using index tablespace x", "NAME"),
+        ("modify primary key rely disable", "NAME"),
+        ("modify constraint pk novalidate", "NAME"),
+        ("modify constraint uk disable", "ID"),
+        ("disable unique (name)", "ID"),
+        ("drop constraint chk", "ID"),
+        ("rename constraint pk to other", "ID"),
+        ("drop primary key drop constraint uk", ""),
+        ("drop primary key disable unique (name)", ""),
+        (
+            "drop primary key add constraint n primary key (name, id) using index (create index n on item (name, id)) rely",
+            "NAME ID",
+        ),
+        ("modify name null drop primary key", ""),
+        ("drop primary key add constraint n primary key (name) disable", "NAME"),
+        ("drop primary key drop constraint uk add constraint n primary key (name) enable novalidate", ""),
+        ("drop column id", "NAME"),
+        ("rename column id to nr", "NR"),
+        ("add (nr number not null constraint a_unique unique using index tablespace x enable)", "ID"),
+        ("drop primary key add (nr number not null constraint a_unique unique using index tablespace x enable)", "NR"),
     ],
 )
-def test_what_becomes_of_the_key_only_the_dictionary_knows(sql: str) -> None:
-    statement = parse_ddl(sql)
-    assert isinstance(statement, AlterTable)
-    assert statement.changes == (KeyUnclear(),)
-    present = replace(TABLE, columns=(Column("NEW", "DATE"), replace(TABLE.columns[0], nullable=True)), key=())
-    assert with_key_of(TABLE, present) == replace(
-        TABLE, columns=(replace(TABLE.columns[0], nullable=True), TABLE.columns[1]), key=()
-    )
-    other = replace(TABLE, columns=(TABLE.columns[1], TABLE.columns[0]), key=(0, 1))
-    assert with_key_of(TABLE, other).key == (1, 0)
-    assert with_key_of(TABLE, replace(present, key=(0,))).key == ()
+def test_the_key_is_that_of_the_constraints_that_hold(sql: str, key: str) -> None:
+    """The primary key, else the first unique constraint on columns that are NOT NULL; NOT NULL as the dictionary has it now."""
+    table = altered(f"alter table item {sql}", KEYED, KEYED)
+    assert " ".join(table.columns[i].name for i in table.key) == key
+
+
+@pytest.mark.parametrize(
+    ("sql", "key"),
+    [
+        ("a number primary key", "A"),
+        ("a number constraint k primary key disable", ""),
+        ("a number, primary key (a) enable novalidate", ""),
+        ("a number, constraint k primary key (a) disable novalidate", ""),
+        ("a number not null unique", "A"),
+        ("a number unique", ""),
+        ("a number not null, b number not null, constraint k unique (b, a) deferrable initially deferred", "B A"),
+        ("a number not null, constraint k unique (a) disable", ""),
+        ("a number, b number not null unique, constraint k primary key (a)", "A"),
+    ],
+)
+def test_a_new_table_has_the_key_of_its_constraints(sql: str, key: str) -> None:
+    statement = parse_ddl(f"create table item ({sql})")
+    assert isinstance(statement, CreateTable)
+    assert " ".join(statement.key) == key
+
+
+def test_states_of_a_constraint_are_kept_for_later_ddl() -> None:
+    table = altered("alter table item disable primary key", KEYED, KEYED)
+    assert altered("alter table item enable primary key", table, KEYED).key == (0,)
+    assert altered("alter table item enable novalidate primary key", table, KEYED).key == (1,)
+    unchecked = altered("alter table item enable novalidate constraint pk", table, KEYED)
+    assert altered("alter table item modify constraint pk validate", unchecked, KEYED).key == (0,)
+
+
+def test_what_no_text_says_of_constraints_is_that_of_the_dictionary() -> None:
+    """NOT NULL after its constraint, which may be any, is dropped; the key where Oracle made a constraint's name, and of a table
+    whose keys are not known. Of a table that is gone, nothing is held to be unique any more."""
+    loose = replace(KEYED, columns=tuple(replace(column, nullable=True) for column in TABLE.columns), keys=KEYS[1:], key=())
+    table = altered("alter table item drop constraint anything", KEYED, loose)
+    assert [(column.name, column.nullable) for column in table.columns] == [("ID", False), ("NAME", True)]
+    unnamed = replace(KEYED, keys=(Key("P", ("ID",)),))
+    for known in (unnamed, replace(KEYED, keys=None)):
+        assert altered("alter table item drop constraint sys_c007", known, loose).key == ()
+        assert altered("alter table item drop constraint sys_c007", known, KEYED).key == (0,)
+        assert altered("alter table item drop constraint sys_c007", known).key == ()
+    assert altered("alter table item drop primary key", KEYED).columns[0].nullable
+
+
+def test_unique_indexes_identify_rows_of_tables_without_constraints() -> None:
+    bare = replace(KEYED, keys=(), key=())
+    statement = parse_ddl("create unique index lab.i on lab.item (name asc) online")
+    assert statement == UniqueIndex(TableName("LAB", "ITEM"), Key("I", ("NAME",), "I"))
+    indexed = with_index(bare, statement)
+    assert (indexed.key, with_index(KEYED, statement).key) == ((1,), (0,))
+    renamed = with_index_changed(indexed, IndexChange(None, "I", "J"))
+    assert renamed.key == (1,)
+    dropped = parse_ddl("drop index lab.j force")
+    assert dropped == IndexChange("LAB", "J")
+    assert with_index_changed(renamed, dropped).key == ()
+    assert with_index_changed(indexed, dropped) is indexed
 
 
 @pytest.mark.parametrize("sql", ["alter table item drop column zzz", "alter table item add (x date, name date)"])

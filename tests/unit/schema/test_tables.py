@@ -29,6 +29,19 @@ def test_rename_moves_the_table() -> None:
     )
 
 
+def test_ids_of_partitions_stay_with_their_table() -> None:
+    """Also when its structure is read again, as it is of a table that was suspended, after some of them have gone."""
+    tables = Tables([replace(ITEM, parts=frozenset([8, 9]))])
+    tables.put(replace(ITEM, parts=frozenset([9, 10])))
+    renamed = replace(ITEM, id=TableId("DB", "LAB", "NEW"), parts=frozenset([8, 9, 10]))
+    assert [tables.find_object("DB", number) for number in (7, 8, 9, 10)] == [ITEM.id] * 4
+    tables.apply(Change(ITEM.id, ITEM, renamed))
+    assert [tables.find_object("DB", number) for number in (7, 8, 10)] == [renamed.id] * 3
+    other = replace(renamed, object_id=20, parts=frozenset([21]))
+    tables.put(other)
+    assert [tables.find_object("DB", number) for number in (7, 8, 20, 21)] == [None, None, other.id, other.id]
+
+
 def test_version_goes_on_after_drop_and_create() -> None:
     tables = Tables([replace(ITEM, version=4)])
     tables.apply(Change(ITEM.id, ITEM, None))

@@ -220,6 +220,7 @@ class LogMinerCapture:
                 self._check_place(session)
                 check_incarnation(session.primary, start)
                 self._containers.begin_session(session.primary)
+                yield from self._containers.known_partitions(self._delivered_scn)
                 self._counters.mining.sessions += 1
                 opened = self._monotonic()
                 max_age = self._config.log_mining_session_max_ms / 1000 or float("inf")

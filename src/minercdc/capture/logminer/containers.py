@@ -24,6 +24,7 @@ from minercdc.capture.logminer.decoding import TransactionDecoder
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.errors import MiningSessionError
+from minercdc.events import SchemaChange
 from minercdc.oracle.scn import character_set
 from minercdc.schema.table import TableNames
 from minercdc.values.image import Encoding, utc_only
@@ -126,6 +127,11 @@ class Containers:
         owner: str | None = name[0]
         return owner if self._only is not None else f"{self.of(name[3]).name}.{owner or ''}"
 
+    def known_partitions(self, scn: int) -> Iterator[SchemaChange]:
+        """Learn the ids of all partitions that there are now, as `ShapeTracker.begin`; its errors."""
+        for container in self._all:
+            yield from container.shapes.begin(scn, 0)
+
     def begin_session(self, connection: oracledb.Connection) -> None:
         """Read the character sets, and set `encoding` of each decoder; to be called for each LogMiner session, before its
         rows are decoded. The character set of one of several containers is read once, by a connection of its own.
@@ -147,14 +153,14 @@ def containers_of(context: CaptureContext, decoder_of: Callable[[ShapeTracker], 
 
     :param decoder_of: makes the decoder of a container with these shapes.
     """
-    tables, read, unlogged = context.tables, context.read_table, context.unlogged
+    tables, read, unlogged, ids = context.tables, context.read_table, context.unlogged, context.object_ids
     if not context.pdbs:
-        shapes = ShapeTracker(tables, context.mined, context.database, read, unlogged)
+        shapes = ShapeTracker(tables, context.mined, context.database, read, unlogged, ids=ids)
         return Containers([Container("", shapes, decoder_of(shapes), cache(context.time_zone))])
     found = []
     for pdb in context.pdbs:
         tx_id = partial(tx_id_in, pdb.database)
-        shapes = ShapeTracker(tables, pdb.mined, pdb.database, read, unlogged, tx_id, TableNames().of)
+        shapes = ShapeTracker(tables, pdb.mined, pdb.database, read, unlogged, tx_id, TableNames().of, ids)
         found.append(Container(pdb.database, shapes, decoder_of(shapes), cache(pdb.time_zone), pdb.connect))
     return Containers(found)
 

@@ -18,11 +18,13 @@ from minercdc.capture.logminer.glue import RowChange
 from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.large_change import Assembled
 from minercdc.capture.logminer.large_rows import LargeRowAssembler
+from minercdc.capture.logminer.partitions import is_of_temporary_table, is_unnamed
 from minercdc.capture.logminer.row import LARGE_CODES, LogMinerRow, OpCode
 from minercdc.capture.logminer.row_ids import with_row_ids
 from minercdc.capture.logminer.scanning import LONGEST_RUN, RowScanner, RunCursor
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction
+from minercdc.capture.logminer.unplaced import Unplaced, place
 from minercdc.errors import DecodeError, SchemaMismatchError, UnsupportedRowError
 from minercdc.events import ChangeEvent, ChangeRun, Op, Scn, TransactionInfo, UndecodableRow
 from minercdc.metrics import Counters
@@ -172,7 +174,7 @@ class TransactionDecoder:
             return False
         try:
             decoder = self._decoder(row)
-        except DecodeError:
+        except (DecodeError, Unplaced):
             return False
         if decoder is not None:
             scanner.learn(row, decoder)
@@ -187,7 +189,8 @@ class TransactionDecoder:
         for change in decoded:
             row = change.row
             if isinstance(change, _Failure):
-                yield self._left_out(change.error, row, info, seq)
+                for table in change.tables or (self._shapes.captured(row.owner, row.table, row.object_id),):
+                    yield self._left_out(change.error, row, table, info, seq)
                 continue
             seq += 1
             if isinstance(change, _Unread):
@@ -231,6 +234,8 @@ class TransactionDecoder:
             try:
                 decoder = self._decoder(row)
                 if decoder is None:
+                    if is_unnamed(row) and self._shapes.captured(row.owner, row.table, row.object_id) is None:
+                        continue  # of no captured table, or of some that are all suspended
                     decoded = _Unread(row)
                 elif assembler is not None and row.code in LARGE_CODES:
                     assembler.take_piece(row, decoder)
@@ -251,6 +256,8 @@ class TransactionDecoder:
                         decoded = Assembled(row, row.row_id, decoder, op, before, after)
                     if decoder.unknown:
                         self._warn_of_unknown_columns(decoder)
+            except Unplaced as unplaced:
+                decoded = _Failure(unplaced.error, row, unplaced.tables)
             except DecodeError as error:
                 decoded = _Failure(error, row)
             if assembler is None:
@@ -289,10 +296,17 @@ class TransactionDecoder:
             self._decoders[name] = None
             return None
         schema = self._shapes.tables.find(table) if table else None
+        if schema is None and is_unnamed(row):
+            place(row, self._shapes, self._unread)
+            return None
         if schema is None:
             raise SchemaMismatchError("the table's shape is not known")
+        decoder = self._decoders[name] = self._decoder_of_version(schema)
+        return decoder
+
+    def _decoder_of_version(self, schema: TableSchema) -> RedoDecoder:
         decoder = self._decoder_of.get(schema.id) or RedoDecoder(schema, lobs=self._lobs)
-        self._decoders[name] = self._decoder_of[schema.id] = decoder
+        self._decoder_of[schema.id] = decoder
         return decoder
 
     def _renew(self) -> None:
@@ -317,6 +331,9 @@ class TransactionDecoder:
         return decoder.decode(row.sql or "")
 
     def _images(self, row: LogMinerRow, decoder: RedoDecoder) -> RowChange:
+        """The change of a row with stored bytes. Raises as `_check_version` and `decode_images`."""
+        if not self._without_dictionary:  # else all rows are
+            _check_version(row, decoder.schema)
         return decoder.decode_images(row.sql or "", self.encoding, may_end_early=self._without_dictionary)
 
     def _is_left_out(self, row: LogMinerRow, schema: TableSchema) -> bool:
@@ -332,7 +349,7 @@ class TransactionDecoder:
             )
         if row.sql is None:
             raise SchemaMismatchError("LogMiner gave no SQL_REDO")
-        return row.sql.startswith("/* No SQL_REDO for temporary tables")
+        return is_of_temporary_table(row)
 
     def _warn_of_unknown_columns(self, decoder: RedoDecoder) -> None:
         names = sorted(decoder.unknown)
@@ -345,7 +362,9 @@ class TransactionDecoder:
             self._warned.add(key)
             _log.info("%s: columns in redo that are not captured: %s", decoder.schema.id, ", ".join(names))
 
-    def _left_out(self, error: DecodeError, row: LogMinerRow, info: TransactionInfo, seq: int) -> UndecodableRow:
+    def _left_out(
+        self, error: DecodeError, row: LogMinerRow, table: TableId | None, info: TransactionInfo, seq: int
+    ) -> UndecodableRow:
         """What stands for a row that cannot be decoded; it is counted, and logged with `warn`. Raises the error, with the
         row's place, when `on_failure` is `fail`, or is `suspend` and there is no table to suspend."""
         self.undecodable_rows += 1
@@ -355,7 +374,6 @@ class TransactionDecoder:
         )
         located = type(error)(error.message, where=where, hint=error.hint)
         _log.debug("SQL_REDO that could not be decoded: %s", row.sql)
-        table = self._shapes.captured(row.owner, row.table, row.object_id)
         if self._on_failure == "fail" or (self._on_failure == "suspend" and table is None):
             raise located from error
         if self._on_failure == "warn":
@@ -390,6 +408,7 @@ class TransactionDecoder:
 class _Failure:
     error: DecodeError
     row: LogMinerRow
+    tables: tuple[TableId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,6 +423,15 @@ def _log_json(schema: TableSchema) -> str:
     """The first part of a hint: what makes LogMiner show rows with JSON; '' for a table without it."""
     is_there = any(column.type_name == "JSON" for column in schema.columns)
     return f"Have rows with JSON logged: {LOG_JSON}. " if is_there else ""
+
+
+def _check_version(row: LogMinerRow, schema: TableSchema) -> None:
+    """Raises SchemaMismatchError for a row of another version than the dictionary's, if the shape is the dictionary's, too, and
+    not older than the row: `COL n` may be another column then."""
+    if schema.read_at is not None and row.timestamp <= schema.read_at:
+        raise SchemaMismatchError(
+            f"the row is of another version than the present structure of {schema.id}, and no DDL of the time between is known"
+        )
 
 
 def _whole(decoded: Decoded) -> Decoded:

@@ -125,8 +125,11 @@ class Delivery:
             change = shapes.discover(table, row, self._clock.utc_us(row.timestamp))
             if change is not None:
                 yield change
+            table = shapes.captured(row.owner, row.table, row.object_id)  # not a temporary one
+        yield from shapes.meet(row, table, self._clock.utc_us(row.timestamp))
         self.forget_old_names()
-        self.captured[name] = table is not None
+        # What a row may be of is suspended at its COMMIT. With several threads, DDL is held until all are read that far.
+        self.captured[name] = table is not None or shapes.may_be_captured(row, early=len(self.threads) > 1)
         if table is not None:
             self._ours.add(name)
             schema = self._tables.find(table)

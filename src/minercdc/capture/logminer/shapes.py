@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from minercdc.capture.logminer.partitions import DictionaryIds, Partitions, is_of_temporary_table, is_unnamed, with_parts
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.events import SchemaChange, Scn
 from minercdc.schema.ddl import (
@@ -15,19 +16,18 @@ from minercdc.schema.ddl import (
     CommentOn,
     CreateTable,
     DropTable,
-    KeyUnclear,
+    IndexChange,
     RenameTable,
     ShapeUnclear,
     TableName,
     TruncateTable,
-    apply_changes,
-    commented,
-    create_table,
-    with_key_of,
+    UniqueIndex,
 )
+from minercdc.schema.ddl_changes import apply_changes, commented, create_table, with_index, with_index_changed
+from minercdc.schema.ddl_columns import UNSAID
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.values.supported import without_unsupported
 
@@ -47,6 +47,7 @@ class ShapeTracker:
     :param read_table: called when redo does not say a shape. It returns today's shape, which may be newer.
     :param unlogged: why redo of a table lacks what it takes to decode it, '' when it does not.
     :param tx_id: of a transaction, from its XID.
+    :param ids: object ids as the dictionary has them now; None: rows always carry those of tables.
     :ivar name_of: the name of a table in messages, and of suspended tables.
     """
 
@@ -59,6 +60,7 @@ class ShapeTracker:
         unlogged: Callable[[TableId], str] = lambda _: "",
         tx_id: Callable[[bytes], str] = bytes.hex,
         name_of: Callable[[TableId], str] = str,
+        ids: DictionaryIds | None = None,
     ) -> None:
         self._tx_id, self.name_of = tx_id, name_of
         self.tables = tables
@@ -67,24 +69,52 @@ class ShapeTracker:
         self._read_table = read_table
         self._unlogged = unlogged
         self._missing: set[TableId] = set()
+        self._temporary: set[TableId] = set()
+        self._ids = ids
         self._elsewhere: set[int] = set()  # object ids of tables that were renamed to names which are not captured
+        self._partitions = Partitions(tables, database, ids)
 
     def captured(self, owner: str | None, table: str | None, object_id: int) -> TableId | None:
         """The captured table that a row of `owner`.`table` belongs to, None when it is not captured.
 
         LogMiner prints the name that the object has in its dictionary: after a RENAME rows of before may carry the new name and
         rows of afterwards the old one, which may be another table's by now; a table that was dropped since has the name of its
-        remains (`BIN$..`, `OBJ# n`). The object id stays, so it decides wherever it is known. Partitions have ids of their own,
-        which are not: there the name does.
+        remains (`BIN$..`, `OBJ# n`). The object id stays, so it decides wherever it is known, that of a partition, too.
         """
-        if owner is None or table is None:
-            return None
         known = self.tables.find_object(self._database, object_id)
         if known is not None:
             return known if self._includes(known) else None
+        if owner is None or table is None:
+            return None
         if object_id in self._elsewhere or table.startswith(("BIN$", "OBJ# ")):
             return None
-        return TableId(self._database, owner, table) if self._filter.includes(owner, table) else None
+        named = TableId(self._database, owner, table)
+        return named if self._includes(named) and named not in self._temporary else None
+
+    def possible(self, row: LogMinerRow) -> tuple[TableId, ...]:
+        """The captured tables that a row may be of whose object is not known any more; () for any other row."""
+        return tuple(table for table in self._partitions.possible(row) if self._includes(table))
+
+    def begin(self, scn: int, time_us: int) -> Iterator[SchemaChange]:
+        """Learn the ids of all partitions that there are now, before redo is read from `scn` on: each of the changes has those of
+        a table that were not known."""
+        mine = [table for table in self.tables if table.id.database == self._database]
+        for before, after in self._partitions.refreshed(mine):
+            yield SchemaChange(after.id, before, after, "", Scn(scn), time_us, ids_only=True)
+
+    def meet(self, row: LogMinerRow, table: TableId | None, time_us: int) -> Iterator[SchemaChange]:
+        """Learn from a row's object id: of a captured table, that it has a partition which was not known; without a table, that
+        the object is none of ours. Changes as of `begin`."""
+        if table is not None:
+            for before, after in self._partitions.met(table, row.object_id):
+                yield SchemaChange(after.id, before, after, "", Scn(row.scn), time_us, ids_only=True)
+        elif not is_unnamed(row):
+            self._partitions.note_other(row.object_id)
+
+    def may_be_captured(self, row: LogMinerRow, *, early: bool) -> bool:
+        """Whether a row that is of no captured table may be of one: its object is gone. With `early`, DDL before the row may not
+        have been followed yet, so that the table need not be known."""
+        return bool(self.possible(row)) or (early and self._ids is not None and self._partitions.is_unknown(row))
 
     def shown(self, row: LogMinerRow) -> str:
         """The name of the table that a row carries, for messages; `None` in it for a missing part."""
@@ -94,11 +124,19 @@ class ShapeTracker:
         """Put the present shape of a captured table, whose CREATE TABLE was not seen, into `tables`, and return the change. None
         when the dictionary does not know the table; it is not looked up again then, until DDL makes it. Logs either.
 
+        A temporary table is not `captured` any more: its rows are not in redo.
+
         :param row: the row that shows the table; the change has its SCN, transaction and user.
         """
         if table in self._missing:
             return None
+        if is_of_temporary_table(row):
+            self._temporary.add(table)
+            return None
         found = self._read_table(table)
+        if found is None and self._ids is not None and self._ids.is_temporary(table):
+            self._temporary.add(table)
+            return None
         if found is None:
             self._missing.add(table)
             _log.warning("%s is captured but not in the dictionary; its rows cannot be decoded", self.name_of(table))
@@ -106,6 +144,7 @@ class ShapeTracker:
         expected = (table.schema, table.table) in self._filter.also  # a snapshot has structures of captured tables only
         level = logging.INFO if expected else logging.WARNING
         _log.log(level, "%s: no CREATE TABLE was seen; its present shape is taken", self.name_of(table))
+        found = self._read_now(found)
         return self._change(row, time_us, None, self.tables.next_version(without_unsupported(found)), "")
 
     def follow(self, row: LogMinerRow, time_us: int) -> Iterator[SchemaChange]:
@@ -120,6 +159,9 @@ class ShapeTracker:
         statement = parse_ddl(sql)
         if statement is None:
             return
+        if isinstance(statement, IndexChange):
+            yield from self._index_changed(statement, row, time_us, sql)
+            return
         table = self._named(statement.name, row)
         known = self.tables.find(table)
         match statement:
@@ -130,10 +172,7 @@ class ShapeTracker:
                 if known:
                     yield self._change(row, time_us, known, None, sql)
             case CreateTable():
-                if self._includes(table):
-                    created = replace(create_table(statement, table), object_id=row.object_id)
-                    yield self._new_version(row, time_us, None, created, sql)
-                    self._warn_if_unlogged(table)
+                yield from self._created(statement, row, time_us, table, sql)
             case CommentOn():
                 if known and self.tables.comments:
                     yield self._altered(row, time_us, known, commented(known, statement), sql)
@@ -141,8 +180,72 @@ class ShapeTracker:
                 yield from self._renamed(row, time_us, known, table._replace(table=new_name), sql)
             case AlterTable():
                 yield from self._altered_by(statement, row, time_us, table, sql)
+            case UniqueIndex():
+                if known:
+                    yield from self._rekeyed(row, time_us, known, with_index(self._with_keys(known), statement), sql)
             case _:
+                if known and statement.loses_rows:
+                    self._warn_of_loss(table, sql)
                 yield from self._reread(row, time_us, table, sql, statement.reason)
+
+    def _created(
+        self, statement: CreateTable, row: LogMinerRow, time_us: int, table: TableId, sql: str
+    ) -> Iterator[SchemaChange]:
+        if not self._includes(table):
+            self._partitions.note_other(row.object_id)
+            return
+        self._temporary.discard(table)
+        if statement.copied is not None:
+            statement = self._of_copy(statement, row)
+        try:
+            made = create_table(statement, table, lambda: self._present(TableSchema(table, (), object_id=row.object_id)))
+        except ShapeUnclear as unclear:
+            yield from self._reread(row, time_us, table, sql, str(unclear))
+            return
+        created = replace(made, object_id=row.object_id)
+        yield self._new_version(row, time_us, None, self._with_parts(created, statement.has_parts), sql)
+        self._warn_if_unlogged(table)
+
+    def _of_copy(self, statement: CreateTable, row: LogMinerRow) -> CreateTable:
+        """CREATE TABLE .. AS SELECT * with the names of its columns; without any where the other table has changed since."""
+        assert statement.copied is not None
+        source = self._named(statement.copied, row._replace(owner=row.user or row.owner))
+        names = self._ids.columns_since(source, row.timestamp) if self._ids is not None else ()
+        return replace(statement, columns=tuple(Column(name, UNSAID) for name in names), stored=names + statement.stored)
+
+    def _index_changed(self, change: IndexChange, row: LogMinerRow, time_us: int, sql: str) -> Iterator[SchemaChange]:
+        owner = change.schema or row.owner or row.user or ""
+        for known in [table for table in self.tables if (table.id.database, table.id.schema) == (self._database, owner)]:
+            # Without a list of the keys, the index may be what the key is of.
+            yield from self._rekeyed(row, time_us, known, with_index_changed(self._with_keys(known), change), sql)
+
+    def _rekeyed(
+        self, row: LogMinerRow, time_us: int, known: TableSchema, altered: TableSchema, sql: str
+    ) -> Iterator[SchemaChange]:
+        if altered.key != known.key:
+            yield self._altered(row, time_us, known, altered, sql)
+        elif altered.keys != known.keys:
+            yield self._change(row, time_us, known, altered, "", ids_only=True)
+
+    def _with_keys(self, known: TableSchema) -> TableSchema:
+        """The table with all its keys: those of the dictionary where they are not known, as of one that an earlier release
+        stored."""
+        if known.keys is not None or not known.key:
+            return known if known.keys is not None else replace(known, keys=())
+        present = self._present(known)
+        return replace(known, keys=present.keys if present is not None else ())
+
+    def _read_now(self, found: TableSchema) -> TableSchema:
+        """A shape that was just read, with the time of that: a row of before may be of an older one."""
+        return replace(found, read_at=self._ids.host_time(self._database)) if self._ids is not None else found
+
+    def _present(self, known: TableSchema) -> TableSchema | None:
+        """A table as the dictionary has it now, whatever it is called by now; None when it is gone."""
+        found = self._read_table(known.id)
+        if found is None or (found.object_id and known.object_id and found.object_id != known.object_id):
+            name = self._ids.present_name(known) if self._ids is not None and known.object_id else None
+            found = self._read_table(name) if name is not None else None
+        return replace(found, id=known.id) if found is not None else None
 
     def _altered_by(
         self, statement: AlterTable, row: LogMinerRow, time_us: int, table: TableId, sql: str
@@ -153,18 +256,21 @@ class ShapeTracker:
         if not known:
             yield from self._reread(row, time_us, table, sql, "the table was not known")
             return
+        if statement.loses_rows:
+            self._warn_of_loss(table, sql)
         try:
-            altered = without_unsupported(apply_changes(known, statement.changes))
-            if KeyUnclear() in statement.changes and (present := self._read_table(table)) is not None:
-                altered = with_key_of(altered, present)
+            altered = without_unsupported(apply_changes(known, statement.changes, lambda: self._present(known)))
         except ShapeUnclear as unclear:
             yield from self._reread(row, time_us, table, sql, str(unclear))
             return
-        if statement.loses_rows:
-            _log.warning(
-                "%s: rows went or came without a trace in redo, and no event has them: %s", self.name_of(table), sql
-            )
-        yield self._altered(row, time_us, known, altered, sql)
+        yield self._altered(row, time_us, known, self._with_parts(altered, statement.changes_parts), sql)
+
+    def _with_parts(self, table: TableSchema, has_parts: bool) -> TableSchema:
+        """The table with the ids of its partitions, if it `has_parts`: by the time that DDL is read, some may be gone again."""
+        return with_parts(self._partitions.present(table), frozenset()) if has_parts else table
+
+    def _warn_of_loss(self, table: TableId, sql: str) -> None:
+        _log.warning("%s: rows went or came without a trace in redo, and no event has them: %s", self.name_of(table), sql)
 
     def _warn_if_unlogged(self, table: TableId) -> None:
         """Log a warning if redo of the table lacks what decoding needs. `unlogged` reads the dictionary as it is now, since
@@ -189,17 +295,17 @@ class ShapeTracker:
         elif self._includes(new):
             yield self._new_version(row, time_us, known, replace(known, id=new), sql)
         else:
-            if known.object_id:
-                self._elsewhere.add(known.object_id)
+            self._elsewhere.update((known.object_id, *(known.parts or ())) if known.object_id else ())
             yield self._change(row, time_us, known, None, sql)
 
     def _reread(self, row: LogMinerRow, time_us: int, table: TableId, sql: str, reason: str) -> Iterator[SchemaChange]:
         if not self._includes(table):
             return
         _log.warning("%s: %s; reading its present shape from the dictionary: %s", self.name_of(table), reason, sql)
-        known, found = self.tables.find(table), self._read_table(table)
+        known = self.tables.find(table)
+        found = self._present(known) if known is not None else self._read_table(table)
         if found is not None:
-            found = without_unsupported(found)
+            found = without_unsupported(with_parts(self._read_now(found), known.parts if known else None))
         if found is not None and known is not None:
             yield self._altered(row, time_us, known, found, sql)
         elif found is not None:
@@ -211,7 +317,7 @@ class ShapeTracker:
         """The change by a statement that keeps the table, put into `tables`. Where it changes no shape, there is no new
         version."""
         if replace(altered, version=known.version) == known:
-            return self._change(row, time_us, known, known, sql)
+            return self._change(row, time_us, known, replace(altered, version=known.version), sql)
         return self._new_version(row, time_us, known, altered, sql)
 
     def _new_version(
@@ -228,11 +334,12 @@ class ShapeTracker:
         sql: str,
         *,
         truncate: bool = False,
+        ids_only: bool = False,
     ) -> SchemaChange:
         schema = after or before
         assert schema is not None
         if after is not None:
-            self._elsewhere.discard(after.object_id)
+            self._elsewhere.difference_update((after.object_id, *(after.parts or ())))
             self._missing.discard(after.id)
         change = SchemaChange(
             schema.id,
@@ -242,6 +349,7 @@ class ShapeTracker:
             Scn(row.scn),
             time_us,
             truncate=truncate,
+            ids_only=ids_only,
             tx_id=self._tx_id(row.xid),
             user=row.user,
             redo_thread=row.thread,

@@ -125,6 +125,41 @@ class Redo:
         self.row(OpCode.DDL, transaction, sql, **values)
 
 
+class Dictionary:
+    """Object ids as they are now (`partitions.DictionaryIds`).
+
+    :param present: of the partitions of each table.
+    :param altered: time of the last DDL of each table; without one, the table is gone.
+    :param temporary: names of temporary tables.
+    """
+
+    def __init__(
+        self,
+        present: dict[TableId, Iterable[int]],
+        altered: dict[TableId, datetime] | None = None,
+        temporary: Iterable[TableId] = (),
+    ) -> None:
+        self.present, self.times, self.temporary = present, altered or {}, frozenset(temporary)
+
+    def parts(self, tables: Iterable[TableSchema]) -> dict[TableId, frozenset[int]]:
+        return {table.id: frozenset(self.present[table.id]) for table in tables if table.id in self.present}
+
+    def altered(self, tables: Iterable[TableSchema], since: datetime) -> frozenset[TableId]:
+        return frozenset(table.id for table in tables if self.times.get(table.id, since) >= since)
+
+    def present_name(self, table: TableSchema) -> TableId | None:
+        return table.id
+
+    def is_temporary(self, table: TableId) -> bool:
+        return table in self.temporary
+
+    def host_time(self, database: str) -> datetime:
+        return NOON + timedelta(seconds=105)
+
+    def columns_since(self, table: TableId, since: datetime) -> tuple[str, ...]:
+        return ()
+
+
 class Miner:
     """The capture over in-memory redo: what the assembly yields, pass by pass."""
 
@@ -145,7 +180,8 @@ class Miner:
         found = dictionary or {}
         self.tables = Tables(tables)
         unlogged = decoder.pop("unlogged", lambda _: "")
-        self.shapes = ShapeTracker(self.tables, TableFilter(schema_include=["LAB"]), "DB", found.get, unlogged)
+        ids = decoder.pop("ids", None)
+        self.shapes = ShapeTracker(self.tables, TableFilter(schema_include=["LAB"]), "DB", found.get, unlogged, ids=ids)
         clock = HostClock()
         wants = decoder.pop("wants", None)
         self.decoder = TransactionDecoder(self.shapes, clock, **{"runs": IS_NATIVE, **decoder})

@@ -11,9 +11,11 @@ from tests.unit.capture.logminer.redo import (
     ITEM,
     A,
     B,
+    Dictionary,
     Miner,
     Redo,
     changes,
+    schema_changes,
 )
 
 from minercdc.capture.logminer.decoding import RUN
@@ -22,6 +24,24 @@ from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError, UnsupportedRowError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Progress, Scn, TransactionInfo, UndecodableRow
 from minercdc.schema.table import Column, TableId, TableSchema
+
+
+def test_a_temporary_table_is_not_captured_whatever_its_rows_look_like(tmp_path: Path) -> None:
+    """STATUS is 0 on some releases, and a row of another version of the table has stored bytes. No structure is read for it."""
+    table = TableId("DB", "LAB", "BASKET")
+    redo = Redo()
+    redo.start(A)
+    for number, object_id in enumerate((91, 92)):
+        text = "/* No SQL_REDO for temporary tables */"
+        if number:
+            text = """insert into "LAB"."BASKET"("COL 1") values (HEXTORAW('c102'))"""
+        redo.dml(OpCode.INSERT, A, text, table="BASKET", object_id=object_id, row_id="r", status=2 * number)
+    redo.insert(A, 1)
+    redo.commit(A)
+    miner = Miner(tmp_path, ids=Dictionary({}, temporary=[table]))
+    events = miner.read(redo.rows)
+    assert changes(events) == [("c", "1")]
+    assert schema_changes(events) == []
 
 
 def test_e74_rows_of_temporary_tables_are_left_out(miner: Miner) -> None:

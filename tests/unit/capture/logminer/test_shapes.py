@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ from tests.native_pair import IS_NATIVE
 from tests.unit.capture.logminer.redo import (
     ITEM,
     ITEM_ID,
+    NOON,
     A,
     B,
     C,
+    Dictionary,
     Miner,
     Redo,
     changes,
@@ -25,7 +28,8 @@ from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.row import OpCode
 from minercdc.errors import SchemaMismatchError
-from minercdc.events import UNAVAILABLE, ChangeEvent, Progress
+from minercdc.events import UNAVAILABLE, ChangeEvent, Progress, UndecodableRow
+from minercdc.kafka.table_changes import remembered, table_of
 from minercdc.schema.table import Column, TableId, TableSchema
 
 
@@ -209,6 +213,25 @@ def test_a_column_that_is_called_like_a_place_is_one(tmp_path: Path) -> None:
     (event, _) = Miner(tmp_path, tables=[table]).read(redo.rows)
     assert isinstance(event, ChangeEvent)
     assert event.after == ("1", "2")
+
+
+def test_stored_bytes_of_before_are_not_read_by_a_shape_of_now(tmp_path: Path) -> None:
+    """A DROP and an ADD in between leave as many columns: `COL 2` is another one then. What was written after the shape was read
+    is of that shape, until DDL comes."""
+    now = replace(ITEM, columns=(ITEM.columns[0], Column("NEW", "NUMBER", 9, 0)), stored=("ID", "NEW"))
+    redo = Redo()
+    redo.ddl(A, "alter table item frobnicate all")
+    for number in range(2):
+        update = f"""update "LAB"."ITEM" set "COL 2" = HEXTORAW('c10{number + 2}') where "COL 1" = HEXTORAW('c108')"""
+        redo.dml(OpCode.UPDATE, B, update, status=2, info="Dictionary Mismatch", row_id="r", scn=103 + 3 * number)
+    redo.commit(B)
+    miner = Miner(tmp_path, dictionary={ITEM_ID: now}, ids=Dictionary({}), on_failure="suspend")
+    events = miner.read(redo.rows)
+    assert [event.code for event in events if isinstance(event, UndecodableRow)] == ["MC-4301"]
+    assert [event.after for event in events if isinstance(event, ChangeEvent)] == [("7", "2")]
+    (document,) = remembered(schema_changes(events)[0])
+    assert isinstance(document, dict)
+    assert table_of(document).read_at == NOON + timedelta(seconds=105)
 
 
 OTHER = TableSchema(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.ddl.alter_partitions import alter_partitions, is_of_partitions, move_table
-from minercdc_sandbox.sql.ddl.columns import add_column, drop_column, modify_column, rename_column
+from minercdc_sandbox.sql.ddl.columns import add_column, drop_column, drop_unused, modify_column, rename_column
 from minercdc_sandbox.sql.ddl.constraints import (
     add_constraint,
     add_group,
@@ -86,7 +86,7 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         parser.end()
         return False
     if parser.word("SET", "UNUSED"):
-        _drop_columns(session, parser, table)
+        _drop_columns(session, parser, table, unused=True)
         return True
     if parser.word("MODIFY"):
         _alter_modify(session, parser, table)
@@ -159,14 +159,14 @@ def _alter_state(session: SqlSession, parser: Parser, table: Table, spec: Constr
     set_state(session, table, constraint, spec, cascade=cascade)
 
 
-def _drop_columns(session: SqlSession, parser: Parser, table: Table) -> None:
+def _drop_columns(session: SqlSession, parser: Parser, table: Table, *, unused: bool = False) -> None:
     """Read and apply `COLUMN name | (name, ..) [CASCADE CONSTRAINTS]` of DROP and SET UNUSED. Raises as `column_list` and
     `drop_column`. Syntax errors are those of `Parser`."""
     names = [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser))
     cascade = parser.word("CASCADE", "CONSTRAINTS")
     parser.end()
     for name in names:
-        drop_column(session, table, name, cascade=cascade)
+        drop_column(session, table, name, cascade=cascade, unused=unused)
 
 
 def _rename_column(session: SqlSession, parser: Parser, table: Table) -> None:
@@ -268,7 +268,8 @@ def _alter_drop(session: SqlSession, parser: Parser, table: Table) -> bool:
         return False
     if parser.word("UNUSED", "COLUMNS"):
         parser.end()
-        return False
+        drop_unused(table)
+        return True
     _drop_columns(session, parser, table)
     return True
 

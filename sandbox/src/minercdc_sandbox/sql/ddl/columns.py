@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from minercdc_sandbox import tables as dictionary
 from minercdc_sandbox.interfaces import OraError, OraType
@@ -53,9 +54,11 @@ def add_column(session: SqlSession, table: Table, column: Column) -> None:
     table.columns.append(column)
 
 
-def drop_column(session: SqlSession, table: Table, name: str, *, cascade: bool = False) -> None:
+def drop_column(session: SqlSession, table: Table, name: str, *, cascade: bool = False, unused: bool = False) -> None:
     """Drop a column, a stored one with its checks, keys and indexes; its values stay in the segment. Raises ORA-00904, ORA-12983,
     ORA-12984, ORA-12991, ORA-12992, ORA-54031, ORA-30673.
+
+    :param unused: SET UNUSED: a stored column keeps its place in the stored rows, under a name that Oracle makes.
 
     :param cascade: CASCADE CONSTRAINTS: constraints on several columns and foreign keys that refer to the column go, too.
     """
@@ -63,7 +66,7 @@ def drop_column(session: SqlSession, table: Table, name: str, *, cascade: bool =
         table.virtual = [(place, column) for place, column in table.virtual if column.name != name]
         return
     position = table.position(name)
-    if len(table.columns) == 1:
+    if sum(not column.unused for column in table.columns) == 1:
         raise OraError(12983, "cannot drop all columns in a table")
     if table.partitioning is not None and name in table.partitioning.columns:
         raise OraError(12984, "cannot drop partitioning column")
@@ -83,7 +86,21 @@ def drop_column(session: SqlSession, table: Table, name: str, *, cascade: bool =
             table.log_groups.remove(group)
     if table.columns[position].identity is not None:
         _drop_identity(session, table, table.columns[position])
-    del table.columns[position]
+    if not unused:
+        del table.columns[position]
+        drop_unused(table)
+        return
+    column = table.columns[position]
+    now = datetime.fromtimestamp(session.storage.clock.now(), UTC)
+    column.name = f"SYS_C{position + 1:05d}_{now:%y%m%d%H:%M:%S}$"
+    column.unused = column.invisible = column.system = column.nullable = True
+    column.default = column.comment = None
+    column.on_null = False
+
+
+def drop_unused(table: Table) -> None:
+    """Drop what SET UNUSED left in the stored rows, as DROP of any column does (SQL Language Reference, ALTER TABLE)."""
+    table.columns = [column for column in table.columns if not column.unused]
 
 
 def _drop_references(session: SqlSession, table: Table, name: str, *, cascade: bool) -> None:

@@ -1,0 +1,128 @@
+"""Reads constraints in DDL text, as far as they say what identifies a row, or what is NOT NULL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from minercdc.schema.ddl_tokens import Tokens, Unknown
+from minercdc.schema.table import Key
+
+_KINDS: Final = ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK")
+_STATES: Final = frozenset(
+    """ENABLE DISABLE VALIDATE NOVALIDATE RELY NORELY INITIALLY IMMEDIATE DEFERRED DEFERRABLE NOT EXCEPTIONS USING CASCADE PRECHECK
+    NOPRECHECK KEEP""".split()  # noqa: SIM905
+)
+
+
+@dataclass(slots=True)
+class State:
+    """State of a constraint; None: not said.
+
+    :ivar deferrable: it may be violated within a transaction, so Oracle calls its columns nullable.
+    """
+
+    enabled: bool | None = None
+    validated: bool | None = None
+    deferrable: bool = False
+
+    @property
+    def of_new(self) -> tuple[bool, bool]:
+        """(Enabled, validated) of a constraint that is made: ENABLE VALIDATE unless it is said, DISABLE alone is NOVALIDATE."""
+        enabled = self.enabled is not False
+        return enabled, enabled if self.validated is None else self.validated
+
+    @property
+    def is_not_null(self) -> bool:
+        """Whether a NOT NULL, or primary key, of this state makes a column NOT NULL in the dictionary."""
+        return self.of_new == (True, True) and not self.deferrable
+
+
+def begins_constraint(tokens: Tokens) -> bool:
+    """Whether an out-of-line constraint comes next, and not a column of that name; the cursor stays."""
+    words = tokens.words_ahead(4)
+    first, second, third = (*words, "", "", "")[:3]
+    match first:
+        case "CONSTRAINT":
+            return third in _KINDS and second not in (
+                "DATE",
+                "NUMBER",
+                "FLOAT",
+                "INTEGER",
+                "SMALLINT",
+                "LONG",
+                "RAW",
+                "CHAR",
+            )
+        case "PRIMARY" | "FOREIGN":
+            return second == "KEY"
+        case "UNIQUE" | "CHECK" | "REF":
+            return second == "("
+        case "SCOPE":
+            return second == "FOR"
+        case "SUPPLEMENTAL":
+            return second == "LOG"
+        case "PERIOD":
+            return second == "FOR"
+        case "DOMAIN":  # of several columns
+            return tokens.peek(2) == ("other", "(") and tokens.peek(3)[0] in ("word", "quoted")
+    return False
+
+
+def table_constraint(tokens: Tokens) -> tuple[Key | None, State]:
+    """Step over an out-of-line constraint, or what stands in its place: a primary key or unique constraint, None for any other,
+    and its state. Raises Unknown for text that is no constraint's."""
+    name = tokens.name() if tokens.take("CONSTRAINT") else ""
+    kind = "P" if tokens.take("PRIMARY", "KEY") else "U" if tokens.take("UNIQUE") else ""
+    columns = tokens.names_in_parentheses() if kind else ()
+    state = State()
+    while not (tokens.ends_item() or tokens.at_clause()):
+        if kind and at_state(tokens):
+            take_state(tokens, state)
+        else:
+            tokens.skip_balanced()
+    return (Key(kind, columns, name, *state.of_new) if kind else None), state
+
+
+def at_state(tokens: Tokens) -> bool:
+    """Whether a part of a constraint's state comes next; the cursor stays."""
+    if tokens.word() == "NOT":
+        return tokens.peek(1) == ("word", "DEFERRABLE")
+    return tokens.word() in _STATES and not tokens.at_clause()
+
+
+def take_state(tokens: Tokens, state: State) -> None:
+    """Step over one part of a constraint's state, and note it. Raises Unknown when the text ends early."""
+    word = tokens.name()
+    if word in ("ENABLE", "DISABLE"):
+        state.enabled = word == "ENABLE"
+    elif word in ("VALIDATE", "NOVALIDATE"):
+        state.validated = word == "VALIDATE"
+    elif word == "DEFERRABLE":
+        state.deferrable = True
+    elif word == "NOT":
+        tokens.expect("DEFERRABLE")
+    elif word == "EXCEPTIONS":
+        tokens.expect("INTO")
+        tokens.table_name()
+    elif word == "USING":
+        tokens.expect("INDEX")
+        # What may follow is an index's name, a whole CREATE INDEX in parentheses, or any of its attributes.
+        while not (tokens.ends_item() or tokens.at_clause() or at_state(tokens)):
+            tokens.skip_balanced()
+
+
+def constraint_meant(tokens: Tokens) -> tuple[str, tuple[str, ...], str]:
+    """Step over `PRIMARY KEY`, `UNIQUE (..)` or `CONSTRAINT name`: kind, columns and name as of Key; kind '' for a name alone.
+    Raises Unknown for anything else."""
+    if tokens.take("PRIMARY", "KEY"):
+        return "P", (), ""
+    if tokens.take("UNIQUE"):
+        return "U", tokens.names_in_parentheses(), ""
+    tokens.expect("CONSTRAINT")
+    return "", (), tokens.name()
+
+
+def unknown_state(tokens: Tokens) -> Unknown:
+    """The error for text after a constraint that is no state."""
+    return Unknown(f"{tokens.peek()[1]} after a constraint")

@@ -1,0 +1,210 @@
+"""DDL as it is followed in redo, against the dictionary; and rows between statements that are read when all is over."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox_capture.lab import Reader, without_versions
+from tests.sandbox_capture.test_capture import make_lab
+
+from minercdc.events import UndecodableRow
+from minercdc.schema.table import TableSchema
+
+PARTS = "partition by range (n) (partition a values less than (10), partition b values less than (20), partition z values less than (maxvalue))"
+# Statements on H, each followed where it stands.
+STEPS = (
+    "create table h (id number(10) constraint h_pk primary key, period date, interval number(5) default 5, n number(9) not null, doc clob,"
+    f" constraint h_u unique (n, id)) lob (doc) store as securefile (cache) {PARTS}",
+    "alter table h add supplemental log data (all) columns",
+    "alter table h add (partition number(3))",
+    "alter table h add (domain varchar2(9) default 'd' not null, virt number generated always as (n * 2) virtual)",
+    "alter table h modify interval number(7)",
+    "alter table h modify (period invisible)",
+    "alter table h modify (period visible)",
+    "alter table h row archival",
+    "alter table h add late varchar2(20)",
+    "alter table h set unused (partition)",
+    "alter table h add later date",
+    "alter table h no row archival",
+    "alter table h rename column domain to primary",
+    "alter table h modify (primary null)",
+    "alter table h drop column virt",
+    "alter table h disable constraint h_pk",
+    "alter table h modify n null",
+    "alter table h drop constraint h_u",
+    "create unique index h_i on h (n)",
+    "alter table h modify n not null",
+    "drop index h_i",
+    "alter table h enable novalidate primary key",
+    "alter table h modify constraint h_pk validate",
+    "alter table h add serial number(5) unique",
+    "alter table h modify serial default 1 not null",
+    "alter table h drop primary key",
+    "alter table h modify unique (serial) disable",
+    "alter table h drop unique (serial)",
+    "alter table h add constraint h_two primary key (id, n)",
+    "alter table h rename constraint h_two to h_key",
+    "alter table h split partition a at (5) into (partition a1, partition a2) update indexes",
+    "alter table h merge partitions a1, a2 into partition a",
+    "alter table h rename partition a to old",
+    "alter table h truncate partition old drop storage update indexes",
+    "alter table h drop partition old update global indexes",
+    "alter table h drop column period",
+    "rename h to h2",
+)
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_the_shape_after_each_statement_is_that_of_the_dictionary(
+    sandbox: SandboxProcess, tmp_path: Path, committed: bool
+) -> None:
+    lab = make_lab(sandbox, tmp_path, committed=committed)
+    reader = Reader(lab).take_snapshot()
+    for number, statement in enumerate(STEPS):
+        lab.run(statement)
+        reader.until_marker(number)
+        name = "H2" if statement.startswith("rename") else "H"
+        known, present = reader.tables.find(lab.table(name)), lab.read_table(lab.table(name))
+        assert known is not None, statement
+        assert present is not None
+        assert facts(known) == facts(present), statement
+        assert (known.parts or frozenset()) >= (present.parts or frozenset()), statement
+    lab.app.close()
+
+
+def facts(table: TableSchema) -> object:
+    """What has to be as in the dictionary: an UNUSED column has a name there that DDL does not say."""
+    stored = ["" if name.startswith("SYS_C") else name for name in table.stored]
+    keys = sorted((key.kind, key.columns, key.holds) for key in table.keys or ())
+    return without_versions(table).columns, table.key, stored, keys
+
+
+LATE = {
+    "NO_SHAPE": (
+        f"id number(9) primary key, n number(9), s number generated always as identity) {PARTS}",
+        "alter table {t} rename partition a to old",
+        "insert into {t} (id, n) values (1, 1)",
+        "alter table {t} modify s drop identity",
+        "insert into {t} (id, n, s) values (2, 2, 1)",
+        "alter table {t} add virt number as (id * 2)",
+        "insert into {t} (id, n, s) values (3, 3, 1)",
+        "alter table {t} set unused (s)",
+        "insert into {t} (id, n) values (4, 4)",
+        "alter table {t} add c varchar2(5)",
+        "insert into {t} (id, n, c) values (5, 5, 'x')",
+    ),
+    "COPIED": (
+        "id number(9) primary key, n number(9), v number as (n * 2)) row archival",
+        "insert into {t} (id, n) values (1, 1)",
+        "create table {t}_all as select * from {t}",
+        "insert into {t}_all values (2, 2, 2)",
+        "create table {t}_some as select id nr, v + 1 as twice from {t}",
+        "insert into {t}_some values (2, 2)",
+        "alter table {t}_all add c date",
+        "alter table {t}_some add c date",
+        "insert into {t}_all values (3, 3, 3, null)",
+        "insert into {t}_some values (3, 3, null)",
+    ),
+    "GONE": (
+        f"id number(9) primary key, n number(9)) {PARTS} enable row movement",
+        "insert into {t} values (1, 1)",
+        "update {t} set n = 2 where id = 1",
+        "alter table {t} split partition a at (5) into (partition a1, partition a2)",
+        "insert into {t} values (2, 15)",
+        "insert into {t} values (3, 25)",
+        "delete from {t} where id = 2",
+        "alter table {t} merge partitions b, z into partition y",
+        "alter table {t} drop partition a1",
+        "insert into {t} values (4, 40)",
+    ),
+    "HASHED": (
+        "id number(9) primary key, n number(9)) partition by hash (id) partitions 2",
+        "insert into {t} values (1, 1)",
+        "insert into {t} values (2, 2)",
+        "insert into {t} values (3, 3)",
+        "insert into {t} values (4, 4)",
+        "alter table {t} coalesce partition",
+        "alter table {t} add partition",
+    ),
+    "EXCHANGED": (
+        f"id number(9) primary key, n number(9)) {PARTS}",
+        "insert into {t} values (1, 1)",
+        "create table {t}_stage (id number(9) primary key, n number(9))",
+        "insert into {t}_stage values (9, 9)",
+        "alter table {t} exchange partition a with table {t}_stage without validation",
+        "insert into {t} values (2, 2)",
+        "drop table {t}_stage purge",
+        "alter table {t} truncate partition a",
+        "insert into {t} values (3, 3)",
+        "alter table {t} move partition a",
+        "insert into {t} values (4, 4)",
+    ),
+    "DROPPED": (
+        f"id number(9) primary key, n number(9)) {PARTS}",
+        "insert into {t} values (1, 1)",
+        "insert into {t} values (2, 12)",
+        "drop table {t} purge",
+    ),
+}
+KEYS = {"NO_SHAPE": "12345", "GONE": "1234", "HASHED": "1234", "COPIED": "1", "EXCHANGED": "1234", "DROPPED": "12"}
+
+
+@pytest.mark.parametrize("adapter", ["logminer", "logminer_unbuffered"])
+@pytest.mark.parametrize("strategy", ["online_catalog", "redo_log_catalog"])
+def test_rows_between_statements_are_decoded_when_all_is_over(
+    sandbox: SandboxProcess, tmp_path: Path, adapter: str, strategy: str
+) -> None:
+    mining = {"log.mining.strategy": strategy}
+    lab = make_lab(sandbox, tmp_path, committed=adapter == "logminer_unbuffered", **mining)
+    for name, (columns, *_) in LATE.items():
+        lab.run(f"create table {name} ({columns}", f"alter table {name} add supplemental log data (all) columns")
+    reader = Reader(lab).take_snapshot()
+    for name, (_, *statements) in LATE.items():
+        for statement in statements:
+            lab.run(statement.format(t=name))
+            lab.app.commit()
+    reader.until_marker(1)
+    found = {name: "".join(str(after[0]) for op, _, after in reader.changes(name) if op == "c" and after) for name in LATE}
+    assert found == KEYS
+    copies = [after for name in ("COPIED_ALL", "COPIED_SOME") for _, _, after in reader.changes(name) if after]
+    assert [row for row in copies if row[0] != "1"] == [("2", "2", "2"), ("3", "3", "3", None), ("2", "2"), ("3", "3", None)]
+    assert [(op, before, after) for op, before, after in reader.changes("GONE") if op != "c"] == [
+        ("u", ("1", "1"), ("1", "2")),
+        ("d", ("2", "15"), None),
+    ]
+    lab.app.close()
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_partition_that_was_never_seen_suspends_its_table(
+    sandbox: SandboxProcess, tmp_path: Path, committed: bool
+) -> None:
+    """It was made by the insert, by DDL or by both, and is gone before the redo is read."""
+    lab = make_lab(sandbox, tmp_path, committed=committed)
+    interval = "partition by range (n) interval (10) (partition a values less than (10))"
+    tables = {"CALM": PARTS, "MADE": interval, "SPLIT": PARTS, "PLAIN": ""}
+    for name, tail in tables.items():
+        lab.run(f"create table {name} (id number(9) primary key, n number(9)) {tail}")
+        lab.run(f"alter table {name} add supplemental log data (all) columns")
+    reader = Reader(lab).take_snapshot()
+    time.sleep(5)  # DDL so shortly before a row may be after it
+    for statement in (
+        "insert into made values (1, 55)",
+        "alter table made drop partition for (55)",
+        "alter table split split partition a at (5) into (partition b1, partition b2)",
+        "insert into split values (1, 7)",
+        "alter table split merge partitions b1, b2 into partition a",
+        *(f"insert into {name} values (2, 7)" for name in tables),
+    ):
+        lab.run(statement)
+        lab.app.commit()
+    reader.until_marker(1, on_failure="suspend")
+    left_out = [
+        (event.table.table, event.code) for event in reader.events if isinstance(event, UndecodableRow) and event.table
+    ]
+    assert set(left_out) == {("MADE", "MC-4303"), ("SPLIT", "MC-4303")}
+    assert {name: len(reader.changes(name)) for name in tables} == dict.fromkeys(tables, 1)
+    lab.app.close()

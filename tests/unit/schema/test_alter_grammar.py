@@ -1,0 +1,367 @@
+"""The grammar of ALTER TABLE: every clause of the manual by what it changes, and every word that may be a column's name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from minercdc.schema.alter_clauses import CLAUSES
+from minercdc.schema.ddl import AlterTable, CreateTable, RenameTable, ShapeUnclear, Unclear
+from minercdc.schema.ddl_changes import apply_changes, create_table
+from minercdc.schema.ddl_parser import parse_ddl
+from minercdc.schema.table import Column, Key, TableId, TableSchema
+
+ITEM = TableId("DB", "LAB", "ITEM")
+TABLE = TableSchema(
+    ITEM,
+    (Column("ID", "NUMBER", 10, 0, nullable=False), Column("NAME", "VARCHAR2", 80)),
+    (0,),
+    stored=("ID", "PHOTO", "NAME"),
+    keys=(Key("P", ("ID",), "PK"),),
+)
+# Reserved words of the SQL Language Reference: no column has one of these as its name.
+RESERVED = frozenset(
+    """ACCESS ADD ALL ALTER AND ANY AS ASC AUDIT BETWEEN BY CHAR CHECK CLUSTER COLUMN COLUMN_VALUE COMMENT COMPRESS CONNECT CREATE
+    CURRENT DATE DECIMAL DEFAULT DELETE DESC DISTINCT DROP ELSE EXCLUSIVE EXISTS FILE FLOAT FOR FROM GRANT GROUP HAVING IDENTIFIED
+    IMMEDIATE IN INCREMENT INDEX INITIAL INSERT INTEGER INTERSECT INTO IS LEVEL LIKE LOCK LONG MAXEXTENTS MINUS MLSLABEL MODE MODIFY
+    NESTED_TABLE_ID NOAUDIT NOCOMPRESS NOT NOWAIT NULL NUMBER OF OFFLINE ON ONLINE OPTION OR ORDER PCTFREE PRIOR PUBLIC RAW RENAME
+    RESOURCE REVOKE ROW ROWID ROWNUM ROWS SELECT SESSION SET SHARE SIZE SMALLINT START SUCCESSFUL SYNONYM SYSDATE TABLE THEN TO
+    TRIGGER UID UNION UNIQUE UPDATE USER VALIDATE VALUES VARCHAR VARCHAR2 VIEW WHENEVER WHERE WITH""".split()  # noqa: SIM905
+)
+MORE = """CONSTRAINT PRIMARY FOREIGN REFERENCES KEY DOMAIN INTERVAL TIMESTAMP VISIBLE INVISIBLE ENCRYPT DECRYPT GENERATED ALWAYS VIRTUAL
+    IDENTITY COLLATE SORT CLOB BLOB JSON VECTOR XMLTYPE NCHAR NATIONAL DOUBLE REAL INT TYPE OBJECT SCOPE REF SECUREFILE LOB RELY NORELY
+    DEFERRABLE INITIALLY NOVALIDATE CASCADE RESERVABLE END CASE UNUSED CHECKPOINT INVALIDATE USING EXCEPTIONS ZONE TIME""".split()  # noqa: SIM905
+WORDS = sorted({word for words in CLAUSES for word in words if word.isidentifier()} | set(MORE) - RESERVED)
+
+
+def altered(sql: str, table: TableSchema = TABLE, present: TableSchema | None = None) -> TableSchema:
+    statement = parse_ddl(sql)
+    assert isinstance(statement, AlterTable), statement
+    return apply_changes(table, statement.changes, lambda: present)
+
+
+def names(table: TableSchema) -> list[str]:
+    return [column.name for column in table.columns]
+
+
+@pytest.mark.parametrize("word", [word for word in WORDS if word not in RESERVED])
+def test_every_word_that_is_not_reserved_is_the_name_of_a_column(word: str) -> None:
+    created = parse_ddl(
+        f"create table item (a date, {word} number(5) not null, {word}_2 varchar2(9) default 'x', primary key ({word}))"
+    )
+    assert isinstance(created, CreateTable)
+    assert created.columns[1:] == (
+        Column(word, "NUMBER", 5, 0, nullable=False),
+        Column(f"{word}_2", "VARCHAR2", 9, default="'x'"),
+    )
+    assert created.key == (word,)
+    added = altered(f"alter table item add ({word} number(5), {word}_2 date default sysdate not null)")
+    assert added.columns[2:] == (
+        Column(word, "NUMBER", 5, 0),
+        Column(f"{word}_2", "DATE", nullable=False, default="sysdate"),
+    )
+    alone = altered(f"alter table item add {word} varchar2(10 char) default 'a' not null")
+    assert alone.columns[2] == Column(word, "VARCHAR2", 10, nullable=False, default="'a'")
+    assert altered(f"alter table item modify {word} varchar2(20)", alone).columns[2].length == 20
+    assert altered(f"alter table item modify ({word} null)", alone).columns[2].nullable
+    assert altered(f"alter table item modify {word} default 'b'", alone).columns[2].default == "'b'"
+    for gone in (f"drop column {word}", f"drop ({word})", f"set unused column {word}", f"set unused ({word})"):
+        assert names(altered(f"alter table item {gone}", alone)) == ["ID", "NAME"]
+    assert names(altered(f"alter table item rename column {word} to x", alone)) == ["ID", "NAME", "X"]
+    assert names(altered(f"alter table item rename column name to {word}")) == ["ID", word]
+
+
+@pytest.mark.parametrize(
+    "clause",
+    """rename partition a to old
+    rename subpartition a to old
+    set interval (numtoyminterval(1,'MONTH'))
+    set interval ()
+    set store in (ts1, ts2)
+    set partitioning automatic
+    set subpartition template (subpartition a, subpartition b)
+    modify default attributes for partition p tablespace x
+    modify default attributes tablespace x
+    modify lob (photo) (cache storage (next 5m))
+    modify varray v (cache)
+    modify nested table t return as value
+    modify clustering yes on load
+    modify column name not substitutable at all levels
+    add clustering by linear order (id, name) yes on load
+    add overflow tablespace x
+    add external partition attributes (type oracle_loader)
+    add supplemental log group g (id, name) always
+    add supplemental log data (primary key, unique) columns
+    drop supplemental log group g
+    drop clustering
+    drop period for valid
+    drop (period for valid)
+    add period for valid (a, b)
+    add (period for valid (a, b))
+    add virt number generated always as (id * 2) virtual
+    add (virt as (upper(name)), more number as (1))
+    add constraint c check (id > 0) disable
+    add constraint f foreign key (id) references p (id) on delete set null enable novalidate
+    add foreign key (id) references p
+    add scope for (r) is p
+    add constraint d check (name in ('add', 'drop'))
+    modify name invisible
+    modify (name visible, id invisible)
+    modify name encrypt using 'AES256' no salt
+    modify name annotations (add shown 'x')
+    modify name add annotations (drop shown)
+    modify photo clob
+    modify virt as (id * 3)
+    pctfree 20 initrans 4
+    storage (buffer_pool keep)
+    compress for oltp
+    row store compress advanced
+    column store compress for query high
+    inmemory priority high
+    no inmemory
+    no inmemory (photo)
+    ilm add policy row store compress advanced segment after 30 days of no access
+    allocate extent (size 5m)
+    deallocate unused keep 1m
+    cache
+    result_cache (mode force)
+    upgrade including data
+    minimize records_per_block
+    nominimize records_per_block
+    parallel 4
+    noparallel
+    logging
+    nologging
+    read only
+    read write
+    rekey using 'AES256'
+    default collation binary_ci
+    annotations (operations 'sort')
+    indexing off
+    mapping table update block references
+    overflow including name
+    flashback archive fda
+    no flashback archive
+    memoptimize for read
+    no memoptimize for write
+    no drop until 10 days idle
+    no delete until 20 days after insert locked
+    for staging
+    not for staging
+    enable row movement
+    disable table lock
+    enable all triggers
+    disable all triggers
+    enable container_map
+    enable containers_default
+    enable logical replication all keys
+    disable logical replication
+    enable query rewrite
+    project column all
+    reject limit unlimited
+    location ('a.csv')
+    access parameters (fields terminated by ',')
+    rename lob (photo) s to t
+    coalesce""".splitlines(),
+)
+def test_these_clauses_change_nothing(clause: str) -> None:
+    """The dictionary is read for none of them but constraints."""
+    statement = parse_ddl(f"alter table lab.item {clause.strip()}")
+    assert isinstance(statement, AlterTable), statement
+    assert (statement.loses_rows, statement.moves_rows, statement.changes_parts) == (False, False, False)
+    table = apply_changes(TABLE, statement.changes)
+    assert (table, table.keys) == (TABLE, TABLE.keys)
+
+
+GONE, MOVED, PARTS = "gone", "moved", "parts"
+
+
+@pytest.mark.parametrize(
+    ("clause", "effect"),
+    [
+        ("truncate partition a", {GONE}),
+        ("truncate partition a drop storage", {GONE}),
+        ("truncate partition a drop all storage cascade", {GONE}),
+        ("truncate partition a reuse storage update indexes", {GONE}),
+        ("truncate partitions a, b drop storage update global indexes", {GONE}),
+        ("truncate partition for (5, 'x') update indexes (i (partition a tablespace x))", {GONE}),
+        ("truncate subpartition s drop storage invalidate global indexes parallel 4", {GONE}),
+        ("drop partition a update indexes", {GONE, PARTS}),
+        ("drop partitions a, b", {GONE, PARTS}),
+        ("drop partition for (date '2024-01-01') update global indexes parallel", {GONE, PARTS}),
+        ("drop subpartition s", {GONE, PARTS}),
+        ("drop subpartitions s, t invalidate global indexes", {GONE, PARTS}),
+        ("exchange partition a with table x including indexes with validation update indexes", {GONE, PARTS}),
+        ("exchange subpartition s with table x without validation", {GONE, PARTS}),
+        ("split partition a at (5) into (partition b, partition c) update indexes", {MOVED, PARTS}),
+        ("split partition a values (1, 2) into (partition b, partition c tablespace x) online", {MOVED, PARTS}),
+        ("split partition a into (partition b values less than (1), partition c)", {MOVED, PARTS}),
+        ("split partition a at (5) including rows where id > 3", {MOVED, PARTS, GONE}),
+        ("split subpartition s values (1) into (subpartition t, subpartition u)", {MOVED, PARTS}),
+        ("merge partitions a, b into partition c update indexes", {MOVED, PARTS}),
+        ("merge partitions a to d into partition c", {MOVED, PARTS}),
+        ("merge subpartitions a, b into subpartition c", {MOVED, PARTS}),
+        ("coalesce partition update indexes", {MOVED, PARTS}),
+        ("coalesce subpartition s", {MOVED, PARTS}),
+        ("modify partition a coalesce subpartition", {MOVED, PARTS}),
+        ("modify partition a add subpartition s", {MOVED, PARTS}),
+        ("modify partition a add subpartition s values (5)", {PARTS}),
+        ("modify partition a add values (3)", {PARTS}),
+        ("modify partition a drop values (3)", {PARTS}),
+        ("modify partition a unusable local indexes", {PARTS}),
+        ("modify subpartition s rebuild unusable local indexes", {PARTS}),
+        ("add partition a values less than (9) tablespace x", {PARTS}),
+        ("add partition a values less than (9), partition b values less than (maxvalue)", {PARTS}),
+        ("add partition a values (default) (subpartition s, subpartition t)", {PARTS}),
+        ("add partition a", {MOVED, PARTS}),
+        ("add partition", {MOVED, PARTS}),
+        ("add partition interval values less than (3)", {PARTS}),
+        ("move partition a tablespace x update indexes online", {MOVED}),
+        ("move subpartition s including rows where id > 3", {MOVED, GONE}),
+        ("move tablespace x online", {MOVED}),
+        ("move", {MOVED}),
+        ("move including rows where id > 3", {MOVED, GONE}),
+        ("shrink space compact cascade", {MOVED}),
+        ("modify partition by range (id) (partition a values less than (5)) online", {MOVED, PARTS}),
+        ("modify nonpartitioned", {MOVED, PARTS}),
+    ],
+)
+def test_clauses_that_change_rows_or_partitions(clause: str, effect: set[str]) -> None:
+    statement = parse_ddl(f"alter table item {clause};")
+    assert isinstance(statement, AlterTable), statement
+    found = {GONE: statement.loses_rows, MOVED: statement.moves_rows, PARTS: statement.changes_parts}
+    assert {name for name, holds in found.items() if holds} == effect
+    assert statement.changes == ()
+
+
+def test_rows_that_went_are_known_also_of_a_text_that_is_not_understood() -> None:
+    statement = parse_ddl("alter table item shrink space add frobnicated all")
+    assert isinstance(statement, AlterTable | Unclear)
+    assert statement.moves_rows
+
+
+@pytest.mark.parametrize(
+    ("clause", "columns", "stored"),
+    [
+        ("set unused (name) add late date", "ID LATE", ["ID", "PHOTO", "", "LATE"]),
+        ("drop column photo", "ID NAME", ["ID", "NAME"]),
+        ("drop column virt", "ID NAME", ["ID", "PHOTO", "NAME"]),
+        ("rename column photo to image", "ID NAME", ["ID", "IMAGE", "NAME"]),
+        ("rename column virt to other", "ID NAME", ["ID", "PHOTO", "NAME"]),
+        ("row archival", "ID NAME", ["ID", "PHOTO", "NAME", "ORA_ARCHIVE_STATE"]),
+        ("add (doc clob) lob (doc) store as securefile seg (cache)", "ID NAME DOC", ["ID", "PHOTO", "NAME", "DOC"]),
+        ("add (x xmltype) xmltype column x store as binary xml", "ID NAME X", ["ID", "PHOTO", "NAME", "X"]),
+        ("add a number add b date", "ID NAME A B", ["ID", "PHOTO", "NAME", "A", "B"]),
+        ("add (a number, constraint c check (a > 0)) enable constraint pk", "ID NAME A", ["ID", "PHOTO", "NAME", "A"]),
+        ("add a number not null enable modify name varchar2(90)", "ID NAME A", ["ID", "PHOTO", "NAME", "A"]),
+        ("drop (name) cascade constraints checkpoint 1000", "ID", ["ID", "PHOTO"]),
+    ],
+)
+def test_clauses_that_change_the_stored_rows(clause: str, columns: str, stored: list[str]) -> None:
+    table = altered(f"alter table item {clause}")
+    assert (" ".join(names(table)), list(table.stored)) == (columns, stored)
+
+
+def test_unused_columns_go_with_the_next_drop() -> None:
+    for table in (
+        altered("alter table item set unused (name)"),
+        replace(TABLE, stored=("ID", "SYS_C00002_26031210:31:02$", "X")),
+    ):
+        later = altered("alter table item add late date", table)
+        left = [name for name in later.stored if name in ("ID", "PHOTO", "X", "LATE")]
+        assert list(altered("alter table item drop unused columns checkpoint 250", later).stored) == left
+        assert list(altered("alter table item drop columns continue", later).stored) == left
+        assert list(altered("alter table item drop column id", later).stored) == [name for name in left if name != "ID"]
+    assert altered("alter table item no row archival", altered("alter table item row archival")) == TABLE
+
+
+PRESENT = replace(
+    TABLE,
+    columns=(*TABLE.columns, Column("C", "NUMBER", 9, 0, nullable=False), Column("D", "DATE")),
+    stored=("ID", "PHOTO", "NAME", "C", "D"),
+)
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "c references p (id)",
+        "c references p",
+        "c my_domain",
+        'c lab."Dom"',
+        "c domain d",
+        "c number domain lab.d",
+        "c constraint f references p (id) on delete set null",
+    ],
+)
+def test_a_type_that_the_text_does_not_say_is_that_of_the_column_in_the_dictionary(definition: str) -> None:
+    """What was added later is not taken; where the dictionary does not have the column any more, nothing is guessed."""
+    c = PRESENT.columns[2]
+    assert altered(f"alter table item add ({definition}, e date)", TABLE, PRESENT).columns[2:] == (c, Column("E", "DATE"))
+    assert altered(f"alter table item add {definition}", TABLE, PRESENT).columns[2:] == (c,)
+    created = parse_ddl(f"create table item (id number, {definition}) pctfree 10")
+    assert isinstance(created, CreateTable)
+    table = create_table(created, ITEM, lambda: PRESENT)
+    assert (table.columns, table.stored) == ((Column("ID", "NUMBER"), c), ("ID", "C"))
+    for present in (None, TABLE):
+        with pytest.raises(ShapeUnclear):
+            altered(f"alter table item add {definition}", TABLE, present)
+    wider = altered(
+        "alter table item modify name add domain d", TABLE, replace(PRESENT, columns=(Column("NAME", "VARCHAR2", 99),))
+    )
+    assert wider.columns[1] == Column("NAME", "VARCHAR2", 99)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "create table item (id, c) as select 1, 2 from dual",
+        "create table item as select o.id, count(*) over (partition by c) as c from lab.other o union all select 1, 2 from dual",
+        'create table item (id constraint k primary key, c not null) pctfree 10 as (select "X", y from other)',
+        "create table item as with o as (select 1 id from dual) select o.id id, o.c from o",
+        "create table item lob (c) store as (cache) as select id, c from other",
+    ],
+)
+def test_create_table_as_select_has_the_names_of_its_text_and_the_types_of_the_dictionary(text: str) -> None:
+    created = parse_ddl(text)
+    assert isinstance(created, CreateTable), created
+    table = create_table(created, ITEM, lambda: PRESENT)
+    assert table.columns == (PRESENT.columns[0], PRESENT.columns[2])
+    assert table.stored == ("ID", "C")
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        'lob (b) store as securefile "DocB" (enable storage in row nocache)',
+        "lob (b) store as (tablespace x)",
+        "xmltype column b store as clob",
+        "nested table b store as t ((primary key (a)) organization index)",
+        "varray b store as lob v",
+        "tablespace x pctfree 5 storage (initial 64k) nologging compress parallel 4 cache",
+        "partition by list (a) (partition p values (1), partition q values (default)) enable row movement",
+        "organization external (type oracle_loader default directory d access parameters (records delimited by newline) location ('x'))",
+        "cluster c (a)",
+        "memoptimize for read",
+        "annotations (shown 'as select')",
+    ],
+)
+def test_what_follows_the_columns_of_a_new_table(tail: str) -> None:
+    created = parse_ddl(f"create table item (a number, b clob) {tail}")
+    assert isinstance(created, CreateTable), created
+    assert [column.name for column in created.columns] == ["A", "B"]
+    assert created.has_parts == tail.startswith("partition")
+
+
+def test_a_new_table_has_what_is_stored() -> None:
+    created = parse_ddl(
+        "create table item (a number, v as (a * 2), period for p (s, e), s date invisible, e date, domain d (s, e)) row archival"
+    )
+    assert isinstance(created, CreateTable)
+    assert [column.name for column in created.columns] == ["A", "S", "E"]
+    assert created.stored == ("A", "S", "E", "ORA_ARCHIVE_STATE")
+
+
+def test_a_rename_stands_among_other_clauses() -> None:
+    assert isinstance(parse_ddl("alter table item rename to new"), RenameTable)
