@@ -76,8 +76,9 @@ It ends with status 1 only when `errors.max.retries` is spent.""",
     ),
     errors.LogGapError: (
         "redo is missing",
-        """*Exit status 1.* A log that is still needed is neither online nor archived any more, a block of it is corrupt, or the database was
-opened with RESETLOGS. Going on
+        """*Exit status 1.* A log that is still needed is neither online nor archived any more, a block of it is corrupt, the database was
+opened with RESETLOGS, or it is another database than the one that was captured: its DBID is another, or it has not come to the SCN of the stored position, as when it was restored
+or created again, or `database.hostname` is wrong. Going on
 would lose changes. Restore the archived logs that the message names, and start again. If they cannot be restored, take a new
 snapshot: [reset the connector](operations.md#reset). To prevent it, keep archived logs for longer than the longest
 transaction plus the longest outage of the connector. With `capture.mode=downstream` the message names a log that has not reached

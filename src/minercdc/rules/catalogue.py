@@ -347,9 +347,9 @@ RULES: Final = (
     ),
     Rule(
         "stored-offset",
-        "The stored offset can be read, and is of the pluggable databases of `database.pdb.name`, or of more of them.",
-        "Rows of one that is added would be missing, and from one to several, or back, topics change their names; the start is refused.",
-        "database.pdb.name=the list of before",
+        "The stored offset can be read, is of this database and of the pluggable databases of `database.pdb.name`, or of more of them, and the redo from there on is there.",
+        "In another database, or without that redo, changes would be missing; so would rows of a pluggable database that is added, and from one to several, or back, topics change their names. The start is refused.",
+        "database.pdb.name=the list of before, or minercdc offsets reset CONFIG",
     ),
     Rule(
         "open-transactions-topic",

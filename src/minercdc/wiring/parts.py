@@ -33,6 +33,7 @@ from minercdc.offset import Offset, Position
 from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.prerequisites import unlogged
+from minercdc.oracle.present_scn import not_reached
 from minercdc.pipeline import Bounds, Pipeline
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
@@ -295,6 +296,8 @@ class PipelineParts:
         if self._databases.are_several and offset is not None and offset.snapshot is not None:
             adapter.capture.load_position(offset.snapshot.start)  # of these databases? before any of them is read
         steps = process.steps = self._steps(offset, adapter, position)
+        if offset is not None and (position is None or not steps.data):
+            self._refuse_unreached(offset, position)
         if steps.data:
             return InitialSnapshot(
                 self._databases.connect_first,
@@ -320,6 +323,18 @@ class PipelineParts:
             lambda fixed: position or adapter.start_position(fixed.scn, fixed.mine_from),
         )
 
+    def _refuse_unreached(self, offset: Offset, position: Position | None) -> None:
+        """Raise LogGapError when the database has not come to the SCN that the offset goes on from, nor to that of an unfinished
+        snapshot; SourceError or PrerequisiteError when that cannot be read."""
+        scn = position.delivered_scn if position is not None else offset.snapshot.scn if offset.snapshot is not None else 0
+        with closing(self._databases.connect_first()) as connection:
+            if gap := not_reached(connection, scn):
+                raise gap
+
+    def _gap(self, adapter: Adapter, position: Position) -> MinerCdcError | None:
+        with closing(self._databases.connect_first()) as connection:
+            return not_reached(connection, position.delivered_scn) or adapter.unreadable(position)
+
     def _steps(self, offset: Offset | None, adapter: Adapter, position: Position | None) -> Steps:
         """What is to be done before streaming; nothing when this is a restart within the process that has got somewhere.
         Where the redo is gone and that is to be met by a new snapshot, a warning is logged. Raises as
@@ -333,7 +348,7 @@ class PipelineParts:
             return replace(steps, data=False, schema=True) if process.handover else steps
         if offset != process.first_offset:
             return replace(steps, data=False, schema=process.schema_lost)
-        if steps.again_on_data_error and (gap := adapter.unreadable(position)):
+        if steps.again_on_data_error and (gap := self._gap(adapter, position)):
             log.warning("%s; a new snapshot is taken", gap.message)
             return replace(steps, data=True)
         return steps
