@@ -55,11 +55,11 @@ def check_prerequisites(config: ConnectorConfig, *, first: bool = False) -> list
         found = check(
             connection, config.database, table_filter(config), factory.prerequisites, partial(_of_tables, config, first)
         )
-        if any(finding.blocking for finding in found):
+        if any(map(_blocks, found)):
             return found
         if config.secondary.is_mined:
             found = [*_in_secondary(config, connection), *found]
-            if any(finding.blocking for finding in found):
+            if any(map(_blocks, found)):
                 return found
         return [*found, *signal_findings(connection, config, redo=factory.reads_redo)]
 
@@ -102,7 +102,7 @@ def _checked_in(config: ConnectorConfig, name: str, *, first: bool) -> list[Find
                 return [_not_open(name, or_else=" or leave it out of database.pdb.name.")]
             found = check(connection, one, table_filter(config, name), needed, partial(_of_tables, config, first))
             signals = signal_table(config)
-            if signals is None or signals.database != name or any(finding.blocking for finding in found):
+            if signals is None or signals.database != name or any(map(_blocks, found)):
                 return found
             return [*found, *signal_findings(connection, config)]
     except MinerCdcError as error:
@@ -164,16 +164,20 @@ def check_internal_topics(config: ConnectorConfig, client: KafkaClient) -> list[
 
 
 def refuse_unprepared(findings: list[Finding]) -> None:
-    """Log the findings that do not block capture, as warnings.
+    """Log the findings that do not block capture, as warnings; and those of patterns, which the snapshot that they are for refuses.
 
     :raises TransientSourceError: pluggable databases are not open, and nothing else blocks: they may open yet.
     :raises PrerequisiteError: with all findings that block.
     """
     for finding in findings:
-        if not finding.blocking:
+        if not _blocks(finding):
             log.warning("%s  fix: %s", finding.problem, finding.fix)
-    if blocking := [finding for finding in findings if finding.blocking]:
+    if blocking := [finding for finding in findings if _blocks(finding)]:
         lines = [f"{finding.problem}\n      {finding.fix}" for finding in blocking]
         closed = all(finding.rule == "pdb-open" for finding in blocking)
         error = TransientSourceError if closed else PrerequisiteError
         raise error("\n  - ".join(["not ready for capture", *lines]))
+
+
+def _blocks(finding: Finding) -> bool:
+    return finding.blocking and finding.rule != "patterns"

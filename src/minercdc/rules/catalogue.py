@@ -292,8 +292,8 @@ RULES: Final = (
     ),
     Rule(
         "patterns",
-        "Each pattern of columns and tables (masks, `message.key.columns`, `column.exclude.list` and the like) matches something, and the envelope has what `add.fields` names.",
-        "It has no effect: a column that it should hide is published.",
+        "Each pattern of columns and tables (masks, `message.key.columns`, `column.exclude.list` and the like) matches something, as does each table of `snapshot.select.statement.overrides`, and the envelope has what `add.fields` names.",
+        "It has no effect: a column that it should hide is published. A snapshot with a SELECT for no captured table is refused, since rows that it should leave out would be published.",
         "Correct the property that the finding names",
     ),
     Rule(
