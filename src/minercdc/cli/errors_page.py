@@ -140,6 +140,8 @@ rows visible ([types](types.md)); otherwise leave the table out (`table.exclude.
 * **a name is none of Avro's or Protobuf's**, as `EMP$ID`: the hint names the property, or the step, that changes it;
 * **the schema registry refuses the schema**: the message has the registry's compatibility level, and each field with what was and what is now; or the schema has to be there and is not
   (`auto.register.schemas=false`, `use.latest.version=true`);
+* **Kafka refuses the topic's name, or a record** as it is (INVALID_RECORD): one without a key in a topic that is compacted, or one that the broker's own validation does not take. The connector restarts once
+  from its offset, since the Kafka transaction is lost, and leaves the table out;
 * **`message.key.columns`** names a column that the table does not have any more, or `minercdc.topic.partition.columns` one that its key does not have.
 
 Change that, start again where a property was changed, then `resume-table`. A schema that no table has (of schema changes, heartbeats, notifications, transaction metadata) stops the connector as
@@ -147,7 +149,7 @@ Change that, start again where a property was changed, then `resume-table`. A sc
     ),
     errors.SharedTopicError: (
         "the topic is another table's",
-        """As MC-4501: two tables would have the same topic, as `EMP$1` and `EMP#1`, whose other characters become `_`; or it would be one of the connector's own. The table that came first is published, the other one
+        """As MC-4501: two tables would have the same topic, as `EMP$1` and `EMP#1`, whose other characters become `_`; or topics that differ in `.` and `_` only, of which Kafka takes one; or it would be one of the connector's own. The table that came first is published, the other one
 is suspended, where `event.processing.failure.handling.mode` is `suspend`; with any other mode the connector stops, for which of them came first could be another one at each start. Leave one of them out
 (`table.exclude.list`), or set a `topic.naming.strategy` that keeps them apart (`…SchemaUnicodeTopicNamingStrategy`).
 

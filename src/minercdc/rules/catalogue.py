@@ -378,7 +378,7 @@ RULES: Final = (
     Rule(
         "compacted-topics",
         "The topic of a table without a key is not compacted.",
-        "Kafka refuses records without a key in compacted topics, and the connector stops.",
+        "Kafka refuses records without a key in compacted topics, and the table is suspended.",
         "kafka-configs.sh --alter --entity-type topics --entity-name topic --add-config cleanup.policy=delete",
     ),
     Rule(

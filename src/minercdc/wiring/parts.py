@@ -89,9 +89,10 @@ class PipelineParts:
         self._described = Described(comments=self._comments, ddl=config.topics.include_schema_changes and not process.target)
         self._tables = Tables(comments=self._comments)
         self._connect_to, self._databases = connect, SourceDatabases(config, connect)
-        self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+        refused = process.refused_topics
+        self._client = KafkaClient(config.kafka, config.topics, config.kafka_client, refused)
         self._suspensions = Suspensions(self._databases.names.of)
-        self._topics = topic_names(config, self._suspensions.gives_up_topic)
+        self._topics = topic_names(config, self._suspensions.gives_up_topic, refused)
         self._history = history or schema_history(
             *(config, self._client, self._topics), process.prepared.history if process.prepared else None
         )
