@@ -63,7 +63,7 @@ report the code.""",
     errors.TransientSourceError: (
         "the connection is lost, or there is none yet",
         """*Retried.* The listener cannot be reached, the service is not registered, the session was killed, the network or the
-instance went away, a call ran into `database.query.timeout.ms`, or logging on into `database.connection.timeout.ms`. An unknown
+instance went away, no session or process is free, the archiver is stuck, the database is restricted or changes its role, a call ran into `database.query.timeout.ms`, or logging on into `database.connection.timeout.ms`. An unknown
 service is retried as well: an instance that starts registers its services with the listener late. When it does not pass, check
 `database.hostname`, `database.port` and `database.dbname` in the message.""",
     ),

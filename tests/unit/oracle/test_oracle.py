@@ -43,6 +43,31 @@ def error(code: str, recoverable: bool = False, number: int = 0, text: str = "")
     return oracledb.DatabaseError(Detail(full_code=code, isrecoverable=recoverable, code=number, text=text))
 
 
+PASSES = (
+    18,
+    19,
+    20,
+    257,
+    1035,
+    1219,
+    2391,
+    2392,
+    2399,
+    10997,
+    12505,
+    12518,
+    12526,
+    12527,
+    16014,
+    16456,
+    19809,
+    25402,
+    25408,
+    28365,
+)
+"""Sessions, processes, archiver, restricted, opening, failover: until a DBA, or time, has settled it."""
+
+
 @pytest.mark.parametrize(
     ("code", "kind"),
     [
@@ -64,6 +89,7 @@ def error(code: str, recoverable: bool = False, number: int = 0, text: str = "")
         ("ORA-01368", MiningSessionError),
         ("ORA-01109", TransientSourceError),
         ("ORA-16331", TransientSourceError),
+        *((f"ORA-{code:05}", TransientSourceError) for code in PASSES),
     ],
 )
 def test_code_decides_what_is_done(code: str, kind: type[MinerCdcError]) -> None:
