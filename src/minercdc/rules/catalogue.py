@@ -275,7 +275,7 @@ RULES: Final = (
     Rule(
         "captured-tables",
         "The lists leave at least one table.",
-        "Nothing is captured until there is one.",
+        "Nothing is captured until there is one; a first start is refused.",
         "table.include.list=SCHEMA.TABLE",
     ),
     Rule(

@@ -265,3 +265,21 @@ def test_a_password_within_the_url_appears_in_no_message(url: str, dsn: str, mon
     shown = "".join(traceback.format_exception(caught.value))
     assert "secret" not in shown
     assert "connecting to" in shown
+
+
+@pytest.mark.parametrize(
+    ("pattern", "meant"),
+    [
+        ("ORDERS", "SHOP.ORDERS"),
+        (r"OTHERDB\.SHOP\.ORDERS", "SHOP.ORDERS"),
+        (r"SHOP\.ORDRES", "SHOP.ORDERS"),
+        ("nothing.like.it", ""),
+    ],
+)
+def test_the_table_that_was_meant_is_named(pattern: str, meant: str) -> None:
+    visible = [TableId("DB", "SHOP", "ORDERS"), TableId("DB", "SHOP", "CUSTOMERS"), TableId("DB", "OLD", "ORDERS")]
+    table_filter = TableFilter(schema_include=["SHOP"], table_include=[pattern])
+    (finding,) = filter_findings(table_filter, [], "CDC", lambda: visible)
+    assert finding.problem == f"table.include.list: '{pattern}' matches no table" + (
+        f"; did you mean {meant}?" if meant else ""
+    )
