@@ -18,7 +18,7 @@ _RULES = (
     ("hash_v2", re.compile(r"column\.mask\.hash\.v2\.([^.]+)\.with\.salt\.(.+)")),
     ("hash", re.compile(r"column\.mask\.hash\.([^.]+)\.with\.salt\.(.+)")),
     ("mask", re.compile(r"column\.mask\.with\.(\d+)\.chars")),
-    ("truncate", re.compile(r"column\.truncate\.to\.(0*[1-9]\d*)\.chars")),
+    ("truncate", re.compile(r"column\.truncate\.to\.(\d+)\.chars")),
 )
 _TRACKED = "Debezium saves memory without it; here the member of `source` is null then."
 
@@ -127,7 +127,7 @@ def _rules(properties: dict[str, str], problems: list[str]) -> Iterator[ColumnRu
         if match is None:
             problems.append(
                 f"{shown}: is none of column.mask.with.N.chars, column.mask.hash.ALGORITHM.with.salt.SALT,"
-                " column.mask.hash.v2.ALGORITHM.with.salt.SALT and column.truncate.to.N.chars (N from 1)"
+                " column.mask.hash.v2.ALGORITHM.with.salt.SALT and column.truncate.to.N.chars"
             )
             continue
         try:
