@@ -203,6 +203,32 @@ def test_values_that_redo_does_not_hold_stay_as_they_are_in_the_lake_or_came_bef
     ]
 
 
+def test_a_table_of_which_redo_holds_the_key_only_keeps_its_other_values(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    """UPDATE t SET t = 'x' WHERE id = 1 logs ID and T: N and D are not null, but not known."""
+    connector.structure(A)
+    for number in ("1", "2", "3", "4"):
+        connector.change(Op.CREATE, None, (number, "7", "2026-01-02 03:04:05", "a"), row_id=f"R{number}")
+    connector.commit()
+    sync()
+    kept = UNAVAILABLE
+    connector.change(Op.UPDATE, ("1", kept, kept, "a"), ("1", kept, kept, "x"), row_id="R1")
+    connector.change(Op.UPDATE, ("2", kept, kept, kept), ("2", None, kept, kept), row_id="R2")
+    connector.change(Op.UPDATE, ("3", kept, kept, kept), ("30", kept, kept, kept), row_id="R3")
+    connector.change(Op.UPDATE, ("4", kept, kept, kept), ("4", "8", kept, kept), row_id="R4")
+    connector.change(Op.UPDATE, ("4", kept, kept, kept), ("4", kept, kept, "y"), row_id="R4")
+    connector.commit()
+    sync()
+    day = datetime(2026, 1, 2, 3, 4, 5)
+    assert sorted((r["ID"], r["N"], r["D"], r["T"]) for r in lake(spark, config, A)) == [
+        (1, 7, day, "x"),
+        (2, None, day, "a"),
+        (4, 8, day, "y"),
+        (30, 7, day, "a"),
+    ]
+
+
 def test_names_that_differ_in_case_only_or_hold_quotes_and_dots(
     spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
 ) -> None:
