@@ -82,6 +82,7 @@ class Lake:
         self.figures = LakeFigures()
         self._merger = Merger(spark, config, self._client, self._paths, self.figures)
         self._candidate: Mark | None = None
+        self._waits = False  # for the connector's first offset, and that is logged
         self._looked = 0.0  # when a mark that is not reached was compared with the topics that there are
         self._writer = ""  # id of the stream, which its checkpoint keeps
         self._read: Ends = self._last_read()
@@ -158,6 +159,9 @@ class Lake:
         if self._candidate is None:
             self._candidate = self._marks.newest()
         if self._candidate is None:
+            if self._marks.missing and not self._waits:
+                self._waits = True
+                log.info("waiting: %s", self._marks.missing)
             return
         if not self._candidate.is_reached(self._read) and time.monotonic() - self._looked >= _LOOK_S:
             self._looked = time.monotonic()
