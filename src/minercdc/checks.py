@@ -16,7 +16,7 @@ from minercdc.capture.logminer.physical_standby import table_findings
 from minercdc.capture.logminer.place import place_findings
 from minercdc.capture.registry import adapter_factory
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import MinerCdcError, PrerequisiteError, SinkError, TransientSourceError
+from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError, SinkError, TransientSourceError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.internal_topics import internal_topic_findings
 from minercdc.oracle.connect import connect, database_name, database_names, of_database
@@ -55,11 +55,11 @@ def check_prerequisites(config: ConnectorConfig, *, first: bool = False) -> list
         found = check(
             connection, config.database, table_filter(config), factory.prerequisites, partial(_of_tables, config, first)
         )
-        if any(finding.blocking for finding in found):
+        if any(map(_blocks, found)):
             return found
         if config.secondary.is_mined:
             found = [*_in_secondary(config, connection), *found]
-            if any(finding.blocking for finding in found):
+            if any(map(_blocks, found)):
                 return found
         return [*found, *signal_findings(connection, config, redo=factory.reads_redo)]
 
@@ -102,7 +102,7 @@ def _checked_in(config: ConnectorConfig, name: str, *, first: bool) -> list[Find
                 return [_not_open(name, or_else=" or leave it out of database.pdb.name.")]
             found = check(connection, one, table_filter(config, name), needed, partial(_of_tables, config, first))
             signals = signal_table(config)
-            if signals is None or signals.database != name or any(finding.blocking for finding in found):
+            if signals is None or signals.database != name or any(map(_blocks, found)):
                 return found
             return [*found, *signal_findings(connection, config)]
     except MinerCdcError as error:
@@ -132,9 +132,14 @@ def _together(found: Mapping[str, list[Finding]]) -> list[Finding]:
     own = [
         finding
         for name, some in found.items()
-        for finding in in_database(name, (one for one in some if one not in common and one.rule not in _OF_ALL))
+        for finding in in_database(name, (_of_one(one) for one in some if one not in common and one.rule not in _OF_ALL))
     ]
     return sorted([*common, *own], key=lambda finding: (not finding.blocking, not finding.suspends))
+
+
+def _of_one(finding: Finding) -> Finding:
+    """A finding of one database among several: another one has tables."""
+    return replace(finding, blocking=False) if finding.rule == "captured-tables" else finding
 
 
 def check_broker(config: ConnectorConfig) -> list[Finding]:
@@ -164,16 +169,36 @@ def check_internal_topics(config: ConnectorConfig, client: KafkaClient) -> list[
 
 
 def refuse_unprepared(findings: list[Finding]) -> None:
-    """Log the findings that do not block capture, as warnings.
+    """Log the findings that do not block capture, as warnings; and those of patterns and of no table, which the snapshot refuses
+    that they are for, and `refuse_without_table`.
 
     :raises TransientSourceError: pluggable databases are not open, and nothing else blocks: they may open yet.
     :raises PrerequisiteError: with all findings that block.
     """
     for finding in findings:
-        if not finding.blocking:
+        if not _blocks(finding):
             log.warning("%s  fix: %s", finding.problem, finding.fix)
-    if blocking := [finding for finding in findings if finding.blocking]:
+    if blocking := [finding for finding in findings if _blocks(finding)]:
         lines = [f"{finding.problem}\n      {finding.fix}" for finding in blocking]
         closed = all(finding.rule == "pdb-open" for finding in blocking)
         error = TransientSourceError if closed else PrerequisiteError
         raise error("\n  - ".join(["not ready for capture", *lines]))
+
+
+def refuse_without_table(findings: Iterable[Finding]) -> None:
+    """Raise ConfigError when no table is captured, with the patterns that match nothing: at a first start that is a slip, after which
+    nothing would ever be streamed.
+
+    :param findings: of `check_prerequisites`.
+    """
+    about = [finding for finding in findings if finding.rule in ("captured-tables", "include-list")]
+    if any(finding.rule == "captured-tables" for finding in about):
+        raise ConfigError(
+            [finding.problem for finding in about],
+            hint="Patterns of table.include.list are SCHEMA.TABLE, those of schema.include.list SCHEMA: regular expressions of the whole name."
+            " Create the tables before the first start, or grant SELECT, FLASHBACK on them.",
+        )
+
+
+def _blocks(finding: Finding) -> bool:
+    return finding.blocking and finding.rule not in ("patterns", "captured-tables")

@@ -16,6 +16,7 @@ from minercdc.kafka.column_changes import ColumnChanges
 from minercdc.kafka.custom_converters import column_codecs
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.notification import NotificationEncoder
+from minercdc.kafka.refused_topics import RefusedTopics
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.table_format import KeyColumns, Published, TableFormats
 from minercdc.kafka.topics import TopicNames
@@ -67,11 +68,15 @@ def captured_by(filters: Mapping[str, TableFilter]) -> Callable[[TableId], bool]
     return captured
 
 
-def topic_names(config: ConnectorConfig, gives_up: Callable[[TableId], bool] = lambda _: False) -> TopicNames:
+def topic_names(
+    config: ConnectorConfig,
+    gives_up: Callable[[TableId], bool] = lambda _: False,
+    refused: RefusedTopics | None = None,
+) -> TopicNames:
     """The names of all topics of a connector. Raises ConfigError when `topic.naming.strategy` names a function that cannot be
     loaded.
 
-    :param gives_up: see `TopicNames`.
+    :param gives_up, refused: see `TopicNames`.
     """
     return TopicNames(
         *(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history),
@@ -81,6 +86,8 @@ def topic_names(config: ConnectorConfig, gives_up: Callable[[TableId], bool] = l
         log_mining=config.log_mining,
         with_database=config.database.has_several_pdbs,
         gives_up=gives_up,
+        refused=refused,
+        folds=config.sink.is_kafka,
     )
 
 

@@ -16,7 +16,7 @@ from minercdc import native
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.own_topics import signal_topic_name
 from minercdc.contracts import OpenTransactions
-from minercdc.errors import ConfigError, SharedTopicError
+from minercdc.errors import ConfigError, RecordSchemaError
 from minercdc.http_port.client import post_signal
 from minercdc.kafka.signal_topic import SignalTopic, create_signal_topic, produce_signal
 from minercdc.kafka.table_changes import change_of
@@ -87,7 +87,7 @@ def resumptions_of(
     needed: CapturePrerequisites,
     *,
     redo: bool = True,
-    refusal: Callable[[TableId], SharedTopicError | None] = lambda _: None,
+    refusal: Callable[[TableId], RecordSchemaError | None] = lambda _: None,
 ) -> Resumptions:
     """The object that reads suspended tables again. Nothing is connected yet.
 

@@ -30,12 +30,13 @@ from minercdc.members import member, within
 from minercdc.offset import Offset, Position, SnapshotState
 from minercdc.oracle.connect import connect, database_names, of_database
 from minercdc.oracle.prerequisites import Finding
-from minercdc.oracle.present_scn import present_scn
+from minercdc.oracle.present_scn import not_reached, present_scn
 from minercdc.oracle.scn import time_of_scn
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.selection import table_filters, table_names, topic_names
 from minercdc.sink.json_lines import stored_lines_offset
 from minercdc.sink.segment_log import SegmentLog
+from minercdc.snapshot.mode import Start, decision_of
 from minercdc.wiring.build import adapter_of
 from minercdc.wiring.history import schema_history
 
@@ -158,6 +159,50 @@ def offset_findings(config: ConnectorConfig) -> Iterator[Finding]:
         yield Finding(f"{where}: {'; '.join(error.problems)}", error.hint, blocking=True, rule="stored-offset")
 
 
+def position_findings(config: ConnectorConfig) -> Iterator[Finding]:
+    """What a start would have against the stored offset once it asks the database, at most one finding: it is of another database,
+    or the redo that it goes on from is gone; advice where `snapshot.mode` takes a new snapshot then. None where `offset_findings`
+    has one. Where the database does not answer it is not examined, which is a finding, too. Opens sessions, and closes them.
+
+    :raises ConfigError: as `offset_findings`.
+    """
+    client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+    try:
+        offset, where = _last_offset(config, client, topic_names(config))
+        if offset is None or (gap := _unreached(config, offset)) is None:
+            return
+    except (ConfigError, SchemaHistoryError, SinkError):
+        return
+    except MinerCdcError as error:
+        problem = f"stored-offset: not examined: {error.message}"
+        yield Finding(problem, error.hint or "Try it again.", blocking=False, rule="stored-offset", examined=False)
+        return
+    again = offset.position is not None and decision_of(config.snapshot)(Start(True, False)).again_on_data_error
+    problem = f"{where}: {gap.message}" + ("; the next start takes a new snapshot" if again else "")
+    yield Finding(problem, gap.hint, blocking=not again, rule="stored-offset")
+
+
+def _unreached(config: ConnectorConfig, offset: Offset) -> MinerCdcError | None:
+    """Why the stream, or an unfinished snapshot, cannot go on from the offset in this database; None when it can, and for another
+    family's offset. Raises as `Adapter.unreadable`, and ConfigError for what is no position."""
+    family = adapter_factory(config.database.database_connection_adapter).family
+    if adapter_factory(offset.adapter).family != family:
+        return None
+    saved = offset.position if offset.position is not None else offset.snapshot.start if offset.snapshot else None
+    if saved is None:
+        return None
+    adapter = adapter_of(config)
+    return _gap(config, adapter, adapter.capture.load_position(saved), offset.snapshot)
+
+
+def _gap(
+    config: ConnectorConfig, adapter: Adapter, position: Position, snapshot: SnapshotState | None
+) -> MinerCdcError | None:
+    scn = max(position.delivered_scn, snapshot.scn if snapshot else 0)
+    with closing(connect(of_database(config.database, database_names(config.database)[0]), "pdb")) as connection:
+        return not_reached(connection, scn) or adapter.unreadable(position)
+
+
 def adapter_of_offset(config: ConnectorConfig, offset: Offset) -> Adapter:
     """The adapter that made the position, which may be another one than the configuration's. Raises ConfigError for an unknown
     one."""
@@ -197,7 +242,7 @@ def report(config: ConnectorConfig, stored: StoredOffset) -> Iterator[tuple[str,
                 if topic := topic_names(config).open_transactions:
                     where += f" and topic {topic}"
                 yield "kept rows", f"{where}: where they are not there, redo is read from the start of these transactions"
-        yield "database", _of_database(config, adapter, position)
+        yield "database", _of_database(config, adapter, position, offset.snapshot)
     if offset.partial:
         partial = offset.partial
         yield (
@@ -213,17 +258,17 @@ def report(config: ConnectorConfig, stored: StoredOffset) -> Iterator[tuple[str,
     yield "schema history", f"{len(stored.tables())} tables"
 
 
-def _of_database(config: ConnectorConfig, adapter: Adapter, position: Position) -> str:
+def _of_database(config: ConnectorConfig, adapter: Adapter, position: Position, snapshot: SnapshotState | None) -> str:
     try:
         with closing(connect(of_database(config.database, database_names(config.database)[0]), "pdb")) as connection:
             now = present_scn(connection)
             times = (
                 f"SCN {position.delivered_scn} was at {time_of_scn(connection, position.delivered_scn)}; now is SCN {now}"
             )
-        gap = adapter.unreadable(position)
+        gap = _gap(config, adapter, position, snapshot)
     except MinerCdcError as error:
         return f"not asked: {error.message}"
-    return f"{times}; " + ("what is to be read is there" if gap is None else f"CANNOT GO ON: {gap.message}")
+    return f"{times}; " + ("what is to be read is there" if gap is None else f"CANNOT GO ON: {gap.message}. {gap.hint}")
 
 
 def _snapshot(state: SnapshotState | None) -> str:

@@ -16,7 +16,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.transforms import Transformation
 from minercdc.contracts import StopFlag
-from minercdc.errors import ConfigError, SharedTopicError
+from minercdc.errors import ConfigError, RecordSchemaError
 from minercdc.formats.reading import record_readers
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.codes import classify
@@ -222,11 +222,11 @@ def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) ->
     return followed(known, config.transforms)
 
 
-def topics_of(config: ConnectorConfig, stored: StoredOffset) -> tuple[dict[str, TableId], dict[TableId, SharedTopicError]]:
+def topics_of(config: ConnectorConfig, stored: StoredOffset) -> tuple[dict[str, TableId], dict[TableId, RecordSchemaError]]:
     """Topic -> table of the tables that the connector knows, and why others have none, each of which is logged as a warning.
     Raises ConfigError as `TopicNames`."""
     names = connector_topics(config, stored)
-    refused: dict[TableId, SharedTopicError] = {}
+    refused: dict[TableId, RecordSchemaError] = {}
     topics: dict[str, TableId] = {}
     for table in stored.tables():
         if (error := names.refusal(table)) is not None:

@@ -1,6 +1,7 @@
 """Patterns and names of the configuration that match nothing, most often by a slip: a mask that hides no column, a key of no table.
 
-They are advice (`minercdc check`, `plan` and each start), since a table that they are for may be created later.
+They are advice (`minercdc check`, `plan` and each start), since a table that they are for may be created later; but a SELECT of a snapshot
+for no table is refused, since the rows that it leaves out would be published.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.selects import unmatched
 from minercdc.config.topics import partition_rules
 from minercdc.config.transform_options import Unwrap
 from minercdc.kafka.connect_schema import envelope, plain
@@ -34,7 +36,8 @@ class Use(NamedTuple):
 
 
 def pattern_findings(config: ConnectorConfig, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-    """A finding for each pattern that matches nothing of the captured tables, and each member of the envelope that `add.fields` or
+    """A finding for each pattern that matches nothing of the captured tables, a blocking one for a table of
+    `snapshot.select.statement.overrides` that is none of them, and one for each member of the envelope that `add.fields` or
     `add.headers` names and that is not there. Raises ConfigError when a pattern takes too long.
 
     :param tables: the captured ones; without any nothing is found, since that is a finding of its own.
@@ -47,6 +50,9 @@ def pattern_findings(config: ConnectorConfig, tables: Sequence[TableSchema]) -> 
             if not any(map(configured_pattern(pattern).matches, names)):
                 problem = f"{use.of_property}: '{pattern}' matches no {use.kind}, and has no effect"
                 yield Finding(problem, f"Correct it: {_form(use.kind)}; or leave it out.", blocking=False, rule="patterns")
+    if config.snapshot.snapshot_mode not in ("no_data", "recovery"):  # these read no rows
+        for problem, fix in unmatched(config.snapshot_selects, [table.id for table in tables]):
+            yield Finding(problem, fix, blocking=True, rule="patterns")
     yield from _members(config, tables)
 
 

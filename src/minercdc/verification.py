@@ -36,6 +36,7 @@ from minercdc.lake.marks import Ends, topic_pattern
 from minercdc.lake.segment_history import FileHistory
 from minercdc.lake.verify import SHOWN, Difference, Report, TableReport
 from minercdc.offset import ChunkProgress, Offset
+from minercdc.oracle.captured_later import how_to_read
 from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.schema.name_adjustment import field_name
@@ -182,7 +183,7 @@ class _Comparison:
         elif reason := self._history.shared(report.name):
             report.failure = reason
         elif known is None or not known.exists_at(self._scn):
-            report.failure = "the connector's schema history does not have it"
+            report.failure = f"the connector's schema history does not have it; its rows are read by: {how_to_read(table)}"
         elif known.renamed_from:
             report.failure = "it was renamed, and its older rows are in the topic of the earlier name"
         else:

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.e2e.connector import Ended
-from tests.e2e.lab import Lab
+from tests.e2e.lab import WITH_ROWS, Lab
 from tests.e2e.sinks import await_written, sink_config, written
 from tests.fixtures.fix_sandbox import SandboxProcess
 
@@ -158,6 +158,37 @@ def test_signals_of_the_topic_that_come_again_are_counted(lab: Lab) -> None:
         connector.await_log("third")
         connector.stop_in_order()
     assert "second" not in connector.text()
+
+
+@pytest.mark.parametrize("adapter", ["logminer", "flashback"])
+def test_a_database_that_was_created_again_is_not_streamed_from(
+    make_lab: Callable[..., Lab], fresh_sandbox: SandboxProcess, adapter: str
+) -> None:
+    lab = make_lab("")
+    with lab.server.connect(service=lab.server.root_service) as admin, admin.cursor() as cursor:
+        for _ in range(2000):  # each moves the SCN on
+            cursor.execute("SELECT CURRENT_SCN FROM V$DATABASE")
+    changes = {"database_connection_adapter": adapter}
+    config, _ = sink_config(lab, "json", **changes)
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+        connector.stop_in_order()
+    with fresh_sandbox.connect(service=fresh_sandbox.root_service) as admin, admin.cursor() as cursor:
+        cursor.execute("ALTER DATABASE ADD SUPPLEMENTAL LOG DATA")
+    fresh_sandbox.create_user(lab.schema)
+    Lab(fresh_sandbox, "", lab.schema, lab.directory).execute(*WITH_ROWS)
+    config, _ = sink_config(lab, "json", database_port=fresh_sandbox.port, **changes)
+    ended = lab.run_to_end(config, log="second.log")
+    assert (ended.status, "MC-3301" in ended.message(), "minercdc offsets reset" in ended.message()) == (1, True, True)
+    problem = "it is another database, or was restored or created again"
+    for command in (["check"], ["plan"], ["offsets", "show"]):
+        said = lab.minercdc(*command, str(config))
+        assert problem in said.output, said.errors
+    config, _ = sink_config(lab, "json", database_port=fresh_sandbox.port, snapshot_mode="when_needed", **changes)
+    with lab.run(config, log="needed.log") as connector:
+        connector.await_log("a new snapshot is taken")
+        connector.await_log("streaming: ")
+        connector.stop_in_order()
 
 
 def test_what_is_stored_is_shown(lab: Lab) -> None:

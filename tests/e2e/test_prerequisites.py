@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.connector import properties, run, run_to_end, write
-from tests.e2e.lab import TABLE, Lab
+from tests.e2e.lab import LOGGED, TABLE, Lab
 from tests.fixtures.fix_sandbox import SandboxProcess
 
 from minercdc.config.load import load_config
@@ -116,7 +116,20 @@ def test_an_exclude_pattern_that_leaves_nothing_out_is_named(lab: Lab) -> None:
     assert (checked.status, found) == (0, [f"{lab.schema}.SECERTS"]), checked.output
 
 
-def test_no_table_at_all_is_said(lab: Lab) -> None:
+def test_a_first_start_without_a_table_is_refused(lab: Lab) -> None:
+    config = lab.config(table_include_list="T", schema_include_list=lab.schema)
+    ended = lab.run_to_end(config)
+    assert ended.status == 2, ended.errors
+    assert f"table.include.list: 'T' matches no table; did you mean {lab.schema}.T?" in ended.message()
+    assert "are SCHEMA.TABLE" in ended.message()
+    checked = lab.minercdc("check", str(config))
+    assert (checked.status, "missing  no table is captured" in checked.output) == (3, True), checked.output
+
+
+def test_later_no_table_at_all_is_said(lab: Lab) -> None:
+    with lab.run(lab.config(), "first.log") as connector:
+        connector.await_log("streaming:")
+        connector.stop_in_order()
     config = lab.config(schema_include_list="NOSUCH")
     with lab.run(config) as connector:
         connector.await_log("WARNING no table is captured")
@@ -128,6 +141,28 @@ def test_no_table_at_all_is_said(lab: Lab) -> None:
     assert "MC-9001: no table is captured" in verified.errors
     planned = lab.minercdc("plan", str(config)).output.splitlines()
     assert "  --   GRANT SELECT, FLASHBACK ON schema.table TO C##MINERCDC;" in planned[planned.index("grants, by a DBA:") :]
+
+
+def test_a_table_that_is_listed_later_is_named_with_the_command_that_reads_it(lab: Lab) -> None:
+    lab.execute("CREATE TABLE U (ID NUMBER(9) PRIMARY KEY)", "INSERT INTO U VALUES (1)", LOGGED.format("U"))
+    with lab.run(lab.config(table_include_list=f"{lab.schema}.T"), "first.log") as connector:
+        connector.await_log("streaming:")
+        connector.stop_in_order()
+    lab.execute("ALTER TABLE T RENAME TO T2", "CREATE TABLE AFTER_ALL (ID NUMBER(9) PRIMARY KEY)")
+    config = lab.config(signal_enabled_channels="kafka", signal_poll_interval_ms=200)
+    with lab.run(config) as connector:
+        command = connector.await_log(rf"{lab.schema}\.U is captured, and was not before: .*(execute-snapshot .*)\n")[1]
+        connector.await_log("streaming:")
+        verified = lab.minercdc("verify", str(config))
+        assert f"execute-snapshot --collection {lab.server.service}.{lab.schema}.U" in verified.output + verified.errors
+        assert lab.minercdc("signal", str(config), *command.split()).status == 0
+        lab.topics.await_records(lab.topic("U"), 1)
+        connector.stop_in_order()
+    assert connector.text().count("was not before") == 1, "not of the renamed table, nor of the new one"
+    with lab.run(config, "again.log") as connector:
+        connector.await_log("streaming:")
+        connector.stop_in_order()
+    assert "was not before" not in connector.text()
 
 
 def test_check_needs_the_database(lab: Lab) -> None:

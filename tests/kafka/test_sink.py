@@ -161,6 +161,22 @@ def test_a_record_too_large_for_kafka_is_refused_by_name(make_sink: MakeSink, pr
     sink.close()
 
 
+def test_a_topic_that_kafka_refuses_is_remembered(broker: KafkaBroker, prefix: str) -> None:
+    config = settings(prefix, broker.bootstrap_servers, **{"topic.creation.default.cleanup.policy": "compact"})
+    client = client_of(config)
+    sink = KafkaSink(client, topics_of(config), prefix, Ownership(prefix))
+    sink.write(Record(f"{prefix}.S.T", None, b"v"))
+    with pytest.raises(DeliveryError, match="INVALID_RECORD"):
+        sink.commit(OFFSET)
+    sink.close()
+    client.ensure_topic(f"{prefix}.S.D.X")
+    with pytest.raises(DeliveryError, match="collides with existing topic"):
+        client.ensure_topic(f"{prefix}.S.D_X")
+    for topic in (f"{prefix}.S.T", f"{prefix}.S.D_X"):
+        assert client.refused.refusal(topic, "table S.T") is not None
+    assert client.refused.refusal(f"{prefix}.S.D.X", "") is None
+
+
 def test_no_broker_is_one_clear_error(prefix: str) -> None:
     config = settings(prefix, f"127.0.0.1:{free_port()}", **{"minercdc.kafka.timeout.ms": "1000"})
     with pytest.raises(DeliveryError, match="reaching Kafka at 127.0.0.1"):

@@ -73,6 +73,20 @@ def test_complete_is_only_what_the_pass_has_read_when_it_takes_fewer_logs_than_t
     lab.app.close()
 
 
+@pytest.mark.parametrize("destination", ["", "LOG_ARCHIVE_DEST_1"])
+def test_archived_logs_are_found_where_the_view_of_destinations_is_empty(
+    fresh_sandbox: SandboxProcess, tmp_path: Path, destination: str
+) -> None:
+    lab = ArchivedLab(fresh_sandbox, tmp_path, **({"archive.destination.name": destination} if destination else {}))
+    lab.administer(  # the connector's user has a table of that name, which is empty
+        "create table c##minercdc.v$archive_dest_status (dest_id number, dest_name varchar2(256), status varchar2(9), type varchar2(14))"
+    )
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    lab.app.close()
+
+
 def test_a_thread_that_went_down_holds_the_other_back_until_its_last_log_is_archived(
     fresh_sandbox: SandboxProcess, tmp_path: Path
 ) -> None:

@@ -209,6 +209,35 @@ def test_a_column_that_the_stream_still_knows_but_is_gone_is_waited_for(lab: Lab
     found.stop()
 
 
+@pytest.mark.parametrize(
+    ("columns", "granted", "says"),
+    [
+        ("signal_id varchar2(42), type varchar2(32), data varchar2(2048)", "select, insert, delete", "ORA-00904"),
+        ("id varchar2(42), type varchar2(32), data varchar2(2048)", "select, insert", "ORA-01031"),
+        ("type varchar2(42), id varchar2(32), data varchar2(2048)", "select, insert, delete", "it is not there by its ID"),
+        ("id varchar2(42), type varchar2(32)", "select, insert, delete", "ORA-00913"),
+    ],
+)
+def test_a_table_is_given_up_when_its_marks_cannot_be_written_or_deleted(
+    lab: Lab, columns: str, granted: str, says: str
+) -> None:
+    lab.run("create table k (id number(9) primary key)", f"create table marks ({columns})", "insert into k values (1)")
+    with lab.app.cursor() as cursor:
+        cursor.execute(f"grant {granted} on marks to c##minercdc")
+    lab.app.commit()
+    table = lab.table("k")
+    found = reader(lab, Shapes(lab, table), 3, Marks(lab.table("marks"), "delete"))
+    found.start(table, TableRead("K"), "", 0)
+    assert isinstance(next_outcome(found), Began)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not isinstance(outcome := found.first(), Failed):  # no chunk is left before it that waits for its mark
+        assert time.monotonic() < deadline, outcome
+        time.sleep(0.005)
+    assert says in outcome.error.message
+    assert "minercdc check" in outcome.error.hint
+    found.stop()
+
+
 @pytest.mark.parametrize("close_by", ["insert", "delete"])
 def test_marks_stand_around_each_chunk(lab: Lab, close_by: str) -> None:
     lab.run(
@@ -231,4 +260,5 @@ def test_marks_stand_around_each_chunk(lab: Lab, close_by: str) -> None:
         time.sleep(0.01)
     assert [len(part.rows) for part in chunks] == [3, 3, 1]
     assert all(part.ceiling == 0 for part in chunks)
+    assert all(part.closed_scn > part.floor for part in chunks)
     found.stop()

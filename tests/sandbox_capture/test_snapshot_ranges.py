@@ -238,8 +238,8 @@ def test_a_select_of_the_users_is_read_as_of_the_snapshots_scn(lab: Lab, monkeyp
         return batches(scan, connection, chunk)
 
     monkeypatch.setattr(Scan, "batches", late)
-    select = f"select i.*, 'x' more from {lab.schema}.item i where mod(id, 2) = 0"
-    reader = Reader(lab).take_snapshot(selects={f"{lab.schema}.ITEM": select})
+    select = f"select i.*, 'x' more from {lab.schema}.item i where mod(id, 2) = 0 -- even; ones"
+    reader = Reader(lab).take_snapshot(selects={f"{lab.sandbox.service}.{lab.schema}.ITEM": select})
     assert sorted(keys(reader.events)) == list(range(0, 30, 2))
     assert {event.row_id for event in reads(reader.events)} == {None}
 
@@ -247,13 +247,18 @@ def test_a_select_of_the_users_is_read_as_of_the_snapshots_scn(lab: Lab, monkeyp
 def test_names_of_tables_that_are_not_captured_are_warned_of(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
     fill(lab, 3)
     included = {"snapshot.include.collection.list": f"{lab.schema}.ITEM,{lab.schema}.ITMES"}
-    reader = Reader(lab).take_snapshot(selects={"OTHER.T": "select 1 from dual"}, **included)
+    reader = Reader(lab).take_snapshot(**included)
     assert len(keys(reader.events)) == 3
     warnings = [record.getMessage() for record in caplog.records if "is no captured table" in record.getMessage()]
-    assert warnings == [
-        f"snapshot.include.collection.list: {lab.schema}.ITMES is no captured table",
-        "snapshot.select.statement.overrides: OTHER.T is no captured table",
-    ]
+    assert warnings == [f"snapshot.include.collection.list: {lab.schema}.ITMES is no captured table"]
+
+
+def test_a_select_for_no_captured_table_is_refused_before_a_row_is_read(lab: Lab) -> None:
+    fill(lab, 3)
+    reader = Reader(lab)
+    with pytest.raises(ConfigError, match=rf"{lab.schema}\.ITMES is no captured table.*did you mean {lab.schema}\.ITEM"):
+        reader.take_snapshot(selects={f"{lab.schema}.ITMES": "select 1 from dual"})
+    assert reads(reader.events) == []
 
 
 def test_a_select_that_lacks_a_column_fails_its_table_by_name(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:

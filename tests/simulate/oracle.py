@@ -391,7 +391,7 @@ _ANSWERS: Final[list[tuple[str, Callable[..., Rows], tuple[str, ...]]]] = [
     ("SELECT THREAD#, LAST_REDO_CHANGE#", _last_redo, _LOST),
     ("SELECT THREAD#, STATUS", _threads, _LOST),
     ("CURRENT_SCN", _current_scn, _LOST),
-    ("RESETLOGS_CHANGE#", lambda *_: [(1,)], ()),
+    ("RESETLOGS_CHANGE#", lambda *_: [(7, 1)], ()),
     ("MIN(START_SCN)", _oldest, _LOST),
     ("SELECT XID FROM", _open_xids, ()),
     ("TO_CHAR(SYSTIMESTAMP", _clock, _LOST),

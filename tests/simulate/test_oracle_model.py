@@ -25,11 +25,11 @@ from minercdc.events import Op, Row
 from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.scn import (
     current_scn,
+    database_identity,
     host_clock,
     last_redo,
     oldest_undecided_scn,
     open_transactions,
-    resetlogs_scn,
     written_scn,
 )
 from minercdc.schema.table import TableId, TableSchema
@@ -190,7 +190,7 @@ def test_the_scn_moves_with_each_look_and_what_is_written_follows(subject: Any) 
     assert first < second
     assert written_scn(connection) <= current_scn(connection)
     assert min(scn for _, scn in last_redo(connection)) == written_scn(connection)
-    assert resetlogs_scn(connection) >= 1
+    assert database_identity(connection).resetlogs >= 1
     times = [host_clock(connection) for _ in range(2)]
     assert times[0][0] <= times[1][0]
     connection.close()

@@ -7,14 +7,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.spark.connector import Connector
 from tests.spark.reading import lake
 
-from minercdc.config.load import ConnectorConfig
+from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.errors import ConfigError
 from minercdc.events import UNAVAILABLE, Op
-from minercdc.lake import read_changes, tables
+from minercdc.lake import read_changes, start, tables
 from minercdc.schema.table import Column, TableId, TableSchema
 
 if TYPE_CHECKING:
@@ -200,6 +203,32 @@ def test_values_that_redo_does_not_hold_stay_as_they_are_in_the_lake_or_came_bef
     ]
 
 
+def test_a_table_of_which_redo_holds_the_key_only_keeps_its_other_values(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    """UPDATE t SET t = 'x' WHERE id = 1 logs ID and T: N and D are not null, but not known."""
+    connector.structure(A)
+    for number in ("1", "2", "3", "4"):
+        connector.change(Op.CREATE, None, (number, "7", "2026-01-02 03:04:05", "a"), row_id=f"R{number}")
+    connector.commit()
+    sync()
+    kept = UNAVAILABLE
+    connector.change(Op.UPDATE, ("1", kept, kept, "a"), ("1", kept, kept, "x"), row_id="R1")
+    connector.change(Op.UPDATE, ("2", kept, kept, kept), ("2", None, kept, kept), row_id="R2")
+    connector.change(Op.UPDATE, ("3", kept, kept, kept), ("30", kept, kept, kept), row_id="R3")
+    connector.change(Op.UPDATE, ("4", kept, kept, kept), ("4", "8", kept, kept), row_id="R4")
+    connector.change(Op.UPDATE, ("4", kept, kept, kept), ("4", kept, kept, "y"), row_id="R4")
+    connector.commit()
+    sync()
+    day = datetime(2026, 1, 2, 3, 4, 5)
+    assert sorted((r["ID"], r["N"], r["D"], r["T"]) for r in lake(spark, config, A)) == [
+        (1, 7, day, "x"),
+        (2, None, day, "a"),
+        (4, 8, day, "y"),
+        (30, 7, day, "a"),
+    ]
+
+
 def test_names_that_differ_in_case_only_or_hold_quotes_and_dots(
     spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
 ) -> None:
@@ -345,3 +374,53 @@ def test_large_values_that_redo_does_not_hold_are_found_after_a_move_gave_the_ro
     )
     rows = tables(spark, config, changed)["LAB.MOVING"].collect()  # from the change log
     assert sorted((r["C"], r["T"], r["ID"]) for r in rows) == expected
+
+
+def test_a_table_that_is_dropped_and_created_again_and_stays_empty_has_no_rows(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    connector.structure(A)
+    connector.change(Op.CREATE, None, ("1", "7", "2026-01-02 03:04:05", "a"))
+    connector.commit()
+    sync()
+    connector.drop(A)
+    connector.scn += 1
+    connector.structure(replace(A, version=2, columns=A.columns[:2]), ddl="CREATE TABLE lab.a (..)")
+    connector.commit()
+    sync()
+    assert lake(spark, config, A) == []
+    assert tables(spark, config)["LAB.A"].columns[:2] == ["ID", "N"]
+    connector.change(Op.CREATE, None, ("2", "8"))
+    connector.commit()
+    sync()
+    assert lake(spark, config, A) == [{"ID": 2, "N": 8}]
+
+
+def test_a_log_without_a_commit_is_no_table(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
+) -> None:
+    """As a kill within the first write leaves it, of the change log, of the record, and of a table."""
+    connector.structure(A)
+    connector.change(Op.CREATE, None, ("1", "7", "2026-01-02 03:04:05", "a"))
+    connector.commit()
+    for name in ("_changes", "_state", "LAB/A"):
+        log = Path(config.lake.minercdc_lake_path) / name / "_delta_log"
+        log.mkdir(parents=True)
+        (log / f".{0:020}.json.0b5f.tmp").write_text("{")
+        (log.parent / "part-00000-0b5f.snappy.parquet").write_bytes(b"PAR1")
+    sync()
+    assert [row["T"] for row in lake(spark, config, A)] == ["a"]
+
+
+def test_a_lake_belongs_to_the_connector_that_wrote_to_it_first(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync, properties: dict[str, str]
+) -> None:
+    connector.structure(A)
+    connector.commit()
+    sync()
+    before = sorted(Path(config.lake.minercdc_lake_path).rglob("*"))
+    other = parse_properties({**properties, "name": "other", "topic.prefix": "other"})
+    with pytest.raises(ConfigError, match=rf"is the lake of connector {config.identity.name} .* and this is other"):
+        start(spark, other)
+    assert sorted(Path(config.lake.minercdc_lake_path).rglob("*")) == before
+    sync()

@@ -152,6 +152,7 @@ class Catalog:
         self.cache_fills = 0
         self._last_ids = {"object": 73_200, "user": 103, "constraint": 8_300}
         self.created = now
+        self.dbid = 1_000_000_000 + int(now * 1000) % 3_000_000_000  # Oracle makes it of the time of creation, too
         self.version = 0
         self.logging = DatabaseLogging()
         names = ((ROOT, "CDB$ROOT"), (SEED, "PDB$SEED"), (PDB, "ORCLPDB1"))

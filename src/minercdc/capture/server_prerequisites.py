@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import oracledb
 
@@ -11,18 +11,18 @@ from minercdc.oracle.prerequisites import Finding, redo_findings
 from minercdc.schema.table import TableSchema
 from minercdc.values.codec import UNMINED_TYPES
 
-_WITHOUT_VALUES = UNMINED_TYPES | {"JSON"}
-
 
 class ServerPrerequisites:
     """The `oracle.prerequisites.CapturePrerequisites` of `olr` and `fors_olr`: checks what these servers need of the
     database. The findings come as they are iterated, and so do errors.
 
     :param without_values: text of a finding between the table's name and the columns without values.
+    :param read: types that the server has values of, though LogMiner has none.
     """
 
-    def __init__(self, without_values: str) -> None:
+    def __init__(self, without_values: str, read: Collection[str] = ()) -> None:
         self._without_values = without_values
+        self._types = (UNMINED_TYPES | {"JSON"}).difference(read)
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterator[Finding]:
         """A blocking finding for each view of `grants.SERVER_VIEWS` that the connection cannot read.
@@ -43,7 +43,7 @@ class ServerPrerequisites:
         """A finding, not blocking, for each table with columns whose values do not come: large types that redo has no values of,
         and JSON."""
         for table in tables:
-            names = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in _WITHOUT_VALUES]
+            names = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in self._types]
             if names:
                 yield Finding(
                     f"{table.id}: {self._without_values}: {', '.join(names)}",

@@ -63,7 +63,7 @@ report the code.""",
     errors.TransientSourceError: (
         "the connection is lost, or there is none yet",
         """*Retried.* The listener cannot be reached, the service is not registered, the session was killed, the network or the
-instance went away, a call ran into `database.query.timeout.ms`, or logging on into `database.connection.timeout.ms`. An unknown
+instance went away, no session or process is free, the archiver is stuck, the database is restricted or changes its role, a call ran into `database.query.timeout.ms`, or logging on into `database.connection.timeout.ms`. An unknown
 service is retried as well: an instance that starts registers its services with the listener late. When it does not pass, check
 `database.hostname`, `database.port` and `database.dbname` in the message.""",
     ),
@@ -76,8 +76,9 @@ It ends with status 1 only when `errors.max.retries` is spent.""",
     ),
     errors.LogGapError: (
         "redo is missing",
-        """*Exit status 1.* A log that is still needed is neither online nor archived any more, a block of it is corrupt, or the database was
-opened with RESETLOGS. Going on
+        """*Exit status 1.* A log that is still needed is neither online nor archived any more, a block of it is corrupt, the database was
+opened with RESETLOGS, or it is another database than the one that was captured: its DBID is another, or it has not come to the SCN of the stored position, as when it was restored
+or created again, or `database.hostname` is wrong. Going on
 would lose changes. Restore the archived logs that the message names, and start again. If they cannot be restored, take a new
 snapshot: [reset the connector](operations.md#reset). To prevent it, keep archived logs for longer than the longest
 transaction plus the longest outage of the connector. With `capture.mode=downstream` the message names a log that has not reached
@@ -146,6 +147,8 @@ rows visible ([types](types.md)); otherwise leave the table out (`table.exclude.
 * **a name is none of Avro's or Protobuf's**, as `EMP$ID`: the hint names the property, or the step, that changes it;
 * **the schema registry refuses the schema**: the message has the registry's compatibility level, and each field with what was and what is now; or the schema has to be there and is not
   (`auto.register.schemas=false`, `use.latest.version=true`);
+* **Kafka refuses the topic's name, or a record** as it is (INVALID_RECORD): one without a key in a topic that is compacted, or one that the broker's own validation does not take. The connector restarts once
+  from its offset, since the Kafka transaction is lost, and leaves the table out;
 * **`message.key.columns`** names a column that the table does not have any more, or `minercdc.topic.partition.columns` one that its key does not have.
 
 Change that, start again where a property was changed, then `resume-table`. A schema that no table has (of schema changes, heartbeats, notifications, transaction metadata) stops the connector as
@@ -153,7 +156,7 @@ Change that, start again where a property was changed, then `resume-table`. A sc
     ),
     errors.SharedTopicError: (
         "the topic is another table's",
-        """As MC-4501: two tables would have the same topic, as `EMP$1` and `EMP#1`, whose other characters become `_`; or it would be one of the connector's own. The table that came first is published, the other one
+        """As MC-4501: two tables would have the same topic, as `EMP$1` and `EMP#1`, whose other characters become `_`; or topics that differ in `.` and `_` only, of which Kafka takes one; or it would be one of the connector's own. The table that came first is published, the other one
 is suspended, where `event.processing.failure.handling.mode` is `suspend`; with any other mode the connector stops, for which of them came first could be another one at each start. Leave one of them out
 (`table.exclude.list`), or set a `topic.naming.strategy` that keeps them apart (`…SchemaUnicodeTopicNamingStrategy`).
 

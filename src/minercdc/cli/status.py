@@ -59,7 +59,8 @@ def _fetch(path: Path) -> dict[str, Any]:
 def view(document: dict[str, Any]) -> RenderableType:
     """The document of /api/status as lines and tables; at most 15 rows in each table but that of the snapshot."""
     colour = _COLOURS.get(document["status"], "white")
-    head = Text.assemble((document["name"], "bold"), " ", (document["status"], colour), f"  {document['sentence']}")
+    style = colour if document["status"] == "DOWN" else ""
+    head = Text.assemble((document["name"], "bold"), " ", (document["status"], colour), "  ", (document["sentence"], style))
     parts: list[RenderableType] = [head, _lag(document["lag"])]
     if document["snapshot"]["running"]:
         parts.append(_snapshot(document["snapshot"]))

@@ -68,9 +68,9 @@ _ROWS: tuple[tuple[str, str, int | None, int | None, str, str], ...] = (
     ("XMLTYPE", "XMLTYPE", None, None, "<a/>", "needs `lob.enabled`; binary or CLOB storage"),
     ("LONG", "LONG", None, None, "text", ""),
     ("LONG RAW", "LONG RAW", None, None, "00ff10", ""),
-    ("BOOLEAN", "BOOLEAN", None, None, "true", "snapshots only: LogMiner shows no changes of its table"),
+    ("BOOLEAN", "BOOLEAN", None, None, "true", "snapshots, and `olr` in JSON: LogMiner shows no changes of its table"),
     ("JSON", "JSON", None, None, '{"a":1}', "needs `lob.enabled`; changes need a source that logs them ([below](#json))"),
-    ("VECTOR", "VECTOR", None, None, "[1.0E+000]", "snapshots only, as BOOLEAN"),
+    ("VECTOR", "VECTOR", None, None, "[1.0E+000]", "snapshots only, as LogMiner shows no changes either"),
 )
 
 _INTRODUCTION = """\

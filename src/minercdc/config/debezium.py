@@ -116,6 +116,8 @@ IGNORED: dict[str, str] = {
     "database.schema": "the schemas are those of schema.include.list and table.include.list",
     "snapshot.new.tables": "a table that becomes captured is streamed; the signal execute-snapshot reads its rows",
     "gracefull.shutdown.timeout": "there is no executor",
+    "log.mining.continuous.mine": "Oracle 19c and later do not have it, and Debezium does not read it any more",
+    "database.jdbc.driver": "the driver is python-oracledb",
 }
 
 # Of key.converter and value.converter.
@@ -160,7 +162,6 @@ _REFERENCES = "io.confluent.kafka.serializers.subject.defaultreferencesubjectnam
 
 # property -> the values (in any case) that need nothing that is missing here
 INERT: Mapping[str, tuple[str, ...]] = {
-    "log.mining.continuous.mine": ("false",),
     "log.mining.window.max.ms": ("0",),
     "archive.log.hours": ("0",),
     "transaction.metadata.factory": ("io.debezium.pipeline.txmetadata.DefaultTransactionMetadataFactory",),
@@ -176,11 +177,6 @@ INERT: Mapping[str, tuple[str, ...]] = {
     "key.converter.enhanced.avro.schema.support": ("false",),
     "value.converter.enhanced.avro.schema.support": ("false",),
 }
-
-INERT_REASONS: Mapping[str, str] = {
-    "log.mining.continuous.mine": "Oracle 19c and later do not have it",
-}
-"""Why other values of some of `INERT` are refused."""
 
 UNSUPPORTED: Mapping[str, str] = {
     "sourceinfo.struct.maker": _JAVA,

@@ -229,7 +229,9 @@ def _parse(content: FileProperties, where: str, examine: Examination = _nothing_
     problems += refused_by_relay({one.name: one.value for one in found}, column_rules)
     problems += _of_another_database(rest.get("connector.class", ""))
     custom_converters = take_custom_converters(rest, problems)
-    ignored = post_processed | dict(_take_known_elsewhere(rest, problems))
+    ignored = post_processed | dict(
+        _take_known_elsewhere(rest, problems, given["database"].get("database.connection.adapter", ""))
+    )
     problems += (_unknown(one.given_as) for one in found if one.name in rest)
     sections = {name: checked(section, given[name], problems, unusable) for name, section in SECTIONS.items()}
     _check_together(sections, creation, selects, transforms, problems, unusable)
@@ -354,14 +356,18 @@ def _resolved(
         yield name, resolved
 
 
-def _take_known_elsewhere(rest: dict[str, str], problems: list[str]) -> Iterator[tuple[str, str]]:
+def _take_known_elsewhere(rest: dict[str, str], problems: list[str], given_adapter: str) -> Iterator[tuple[str, str]]:
     """Take known properties without a section out of `rest`: yield the ones without effect; others are problems."""
+    adapter = given_adapter.lower()
     for name in list(rest):
+        if name.startswith("xstream.") and adapter not in ("", "xstream"):
+            del rest[name]
+            yield name, f"the adapter is {adapter}"
+            continue
         if name in debezium.INERT:
             value, inert = rest.pop(name).strip(), debezium.INERT[name]
             if value.lower() not in map(str.lower, inert):
-                reason = f" ({debezium.INERT_REASONS[name]})" if name in debezium.INERT_REASONS else ""
-                problems.append(f"{name}: {value} is not supported yet; only {inert[0]}{reason}")
+                problems.append(f"{name}: {value} is not supported yet; only {inert[0]}")
             else:
                 yield name, "this value holds here anyway"
             continue

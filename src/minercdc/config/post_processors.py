@@ -20,7 +20,9 @@ def take_post_processors(properties: dict[str, str], problems: list[str]) -> dic
     """
     ignored: dict[str, str] = {}
     for name in [name.strip() for name in properties.pop("post.processors", "").split(",") if name.strip()]:
-        prefix = f"{name}."
+        prefix = (
+            f"post.processors.{name}." if any(p.startswith(f"post.processors.{name}.") for p in properties) else f"{name}."
+        )
         options = {
             full.removeprefix(prefix): properties.pop(full).strip() for full in list(properties) if full.startswith(prefix)
         }

@@ -12,6 +12,7 @@ from minercdc.errors import LocalServiceError
 from minercdc.offset import JsonValue
 
 _PATIENCE_SECONDS = 10.0
+_MOST_SHOWN = 200
 
 
 def post_signal(host: str, port: int, signal: Mapping[str, JsonValue], token: str) -> None:
@@ -21,7 +22,7 @@ def post_signal(host: str, port: int, signal: Mapping[str, JsonValue], token: st
     """
     status, text = _ask(host, port, "POST", "/signals", token, json.dumps(signal))
     if status != HTTPStatus.ACCEPTED:
-        raise LocalServiceError(f"the connector at {host}:{port} refuses the signal: {text}")
+        raise LocalServiceError(f"the connector at {host}:{port} refuses the signal: {_reason(text)}")
 
 
 def fetch_notifications(host: str, port: int, token: str) -> list[dict[str, Any]]:
@@ -34,22 +35,46 @@ def fetch_notifications(host: str, port: int, token: str) -> list[dict[str, Any]
 
 
 def fetch_status(host: str, port: int, token: str) -> dict[str, Any]:
-    """The document of /api/status of a connector's process, by its port.
+    """The document of /api/status of a connector's process, by its port; also of one that is down, which answers 503 with it.
 
     :raises LocalServiceError: no connector answers there, or it refuses.
     """
-    found: dict[str, Any] = _fetch(host, port, "/api/status", token)
+    path = "/api/status"
+    status, text = _ask(host, port, "GET", path, token)
+    if status not in (HTTPStatus.OK, HTTPStatus.SERVICE_UNAVAILABLE):
+        raise LocalServiceError(f"the connector at {host}:{port} refuses: {_reason(text)}")
+    found = _document(text)
+    if not isinstance(found, dict) or "status" not in found:
+        raise _no_connector(host, port, path)
     return found
 
 
 def _fetch(host: str, port: int, path: str, token: str) -> Any:
     status, text = _ask(host, port, "GET", path, token)
     if status != HTTPStatus.OK:
-        raise LocalServiceError(f"the connector at {host}:{port} refuses: {text}")
+        raise LocalServiceError(f"the connector at {host}:{port} refuses: {_reason(text)}")
+    if (found := _document(text)) is None:
+        raise _no_connector(host, port, path)
+    return found
+
+
+def _document(text: str) -> Any:
+    """What a text is as JSON; None when it is none."""
     try:
         return json.loads(text)
     except ValueError:
-        raise LocalServiceError(f"no connector answers at {host}:{port}: {path} is no JSON there") from None
+        return None
+
+
+def _no_connector(host: str, port: int, path: str) -> LocalServiceError:
+    return LocalServiceError(f"no connector answers at {host}:{port}: {path} is no JSON of one there")
+
+
+def _reason(text: str) -> str:
+    """Why a connector refuses, out of its answer; of another program's answer the first 200 characters."""
+    found = _document(text)
+    reason = found.get("error") if isinstance(found, dict) else None
+    return str(reason) if reason else text[:_MOST_SHOWN]
 
 
 def _ask(host: str, port: int, method: str, path: str, token: str, body: str | None = None) -> tuple[int, str]:

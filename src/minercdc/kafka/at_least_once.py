@@ -47,6 +47,8 @@ class AtLeastOnceSink(KafkaSink):
         while self._producer.flush(0.5):
             if self._undelivered is not None or time.monotonic() > deadline:
                 break
+        if (refused := self._of_refused_topic()) is not None:
+            raise refused
         if (lost := self._undelivered) is not None:
             found = classify(lost.error, f"{doing} ({lost.record})")
             found.hint = found.hint and f"{found.hint}; or see minercdc.kafka.record.too.large"

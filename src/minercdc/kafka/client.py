@@ -16,6 +16,7 @@ from minercdc.errors import DeliveryError
 from minercdc.kafka.codes import NO_LEADER, classify
 from minercdc.kafka.connections import Connections
 from minercdc.kafka.partition_reader import PartitionReader
+from minercdc.kafka.refused_topics import RefusedTopics
 from minercdc.kafka.single_record import produce_record
 
 log = logging.getLogger(__name__)
@@ -41,11 +42,19 @@ class KafkaClient(Connections):
 
     :param topics: whether and how missing topics are created.
     :param client_settings: librdkafka settings given by the user (security and the like).
+    :param refused: where it is noted that Kafka refuses a topic; None: by this object only.
     """
 
-    def __init__(self, config: KafkaConfig, topics: TopicConfig, client_settings: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        config: KafkaConfig,
+        topics: TopicConfig,
+        client_settings: Mapping[str, str],
+        refused: RefusedTopics | None = None,
+    ) -> None:
         super().__init__(config, client_settings)
         self._topics = topics
+        self.refused = refused or RefusedTopics()
         self._known: set[str] = set()
         self._reader = PartitionReader(self)
 
@@ -103,6 +112,8 @@ class KafkaClient(Connections):
             self.admin().create_topics([topic], request_timeout=self.timeout)[name].result()
             log.info("created topic %s", name)
         except KafkaException as error:
+            if error.args[0].code() == KafkaError.TOPIC_EXCEPTION:  # of this name only, as when another differs in . and _
+                raise self.refused.note(name, f"creating topic {name} failed: {error.args[0].str()}") from None
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise classify(error.args[0], f"creating topic {name}") from None
 

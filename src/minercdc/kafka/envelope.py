@@ -44,7 +44,7 @@ from minercdc.events import (
     UndecodableRow,
     VanishedRow,
 )
-from minercdc.formats.connect import WITHOUT_SCHEMA
+from minercdc.formats.connect import WITHOUT_SCHEMA, payload_of
 from minercdc.kafka import connect_schema, table_changes
 from minercdc.kafka.avro_rows import AvroRows
 from minercdc.kafka.dead_letter import dead_letter
@@ -62,6 +62,9 @@ from minercdc.transaction_counts import TransactionCounts
 log = logging.getLogger(__name__)
 
 RESELECT_HEADER = "__minercdc.reselect.scn"
+UNAVAILABLE_HEADER = "__minercdc.unavailable"
+"""JSON array of the columns that redo does not hold and that are null in the record, for want of a placeholder of their type: in the row
+after, or in that of a delete."""
 Headers: TypeAlias = tuple[tuple[str, bytes], ...]
 # Not looked up in the enum for every row: that takes longer than the comparison.
 _CREATE, _UPDATE, _DELETE = Op.CREATE, Op.UPDATE, Op.DELETE
@@ -152,6 +155,8 @@ class EnvelopeEncoder:
         key, value = self._print(compiled, event, op, before, after)
         # Rows without a key keep their order.
         headers = () if event.reselected_scn is None else _reselected(event.reselected_scn)
+        if (row := before if after is None else after) is not None and UNAVAILABLE in row:
+            headers += _not_held(compiled, row)
         record = Record(compiled.topic, key, value, headers, 0 if key is None else None)
         if op is _DELETE and key is not None and self._values.tombstones_on_delete:
             return (record, Record(compiled.topic, key, None))
@@ -291,11 +296,16 @@ class EnvelopeEncoder:
         new, created = self._print_json(compiled, event, _CREATE, None, event.after)
         assert old is not None
         assert new is not None
-        to_new: Headers = (("__debezium.newkey", new),)
-        to_old: Headers = (("__debezium.oldkey", old),)
+        # As Connect's header converter writes them: without schema. Numbers of schemas are left to the format, or a transformation.
+        wrapped = self._values.key_converter_schemas_enable and not self._formats.by_number[0]
+        in_header = payload_of if wrapped else bytes
+        to_new: Headers = (("__debezium.newkey", in_header(new)),)
+        to_old: Headers = (("__debezium.oldkey", in_header(old)),)
         if event.reselected_scn is not None:
             to_old = (*to_old, *_reselected(event.reselected_scn))
-        delete, create = Record(compiled.topic, old, deleted, to_new), Record(compiled.topic, new, created, to_old)
+        to_old = (*to_old, *_not_held(compiled, event.after))
+        create = Record(compiled.topic, new, created, to_old)
+        delete = Record(compiled.topic, old, deleted, (*to_new, *_not_held(compiled, event.before)))
         if not deletes:
             return (create,)
         if self._values.tombstones_on_delete:
@@ -319,6 +329,12 @@ class EnvelopeEncoder:
 
 def _reselected(scn: Scn) -> Headers:
     return ((RESELECT_HEADER, str(scn).encode()),)
+
+
+def _not_held(compiled: TableFormat, row: Row) -> Headers:
+    """The header that names the columns which are null for want of a placeholder; () when there are none."""
+    names = [name for position, name in compiled.silent if row[position] is UNAVAILABLE]
+    return ((UNAVAILABLE_HEADER, json.dumps(names, separators=(",", ":")).encode()),) if names else ()
 
 
 def _end(ns: int) -> str:

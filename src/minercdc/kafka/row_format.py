@@ -53,6 +53,11 @@ class PrintedColumn:
     large: bool = False
     masked: bool = False
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing in the record's value says that redo does not hold the column."""
+        return self.unavailable == "null"
+
     def print(self, value: Value) -> str:
         """JSON of a value. Raises ValueDecodeError for one that does not fit the column's type."""
         return self.null if value is None else self.unavailable if value is UNAVAILABLE else self.codec.to_json(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from json.encoder import encode_basestring
 
@@ -41,6 +42,7 @@ def table_print(
         (head.encode(), tail.encode()),
         bool(rowid_key),
         source,
+        tuple((column.position, json.dumps(column.name).encode()) for column in columns if column.is_silent),
     )
 
 

@@ -80,6 +80,7 @@ class KafkaSink:
         self._large = large
         self._open = False
         self._undelivered: Undelivered | None = None
+        self._refused_topic: str | None = None  # of a record that Kafka does not take as it is
         self._one_partition = {topics.schema_changes, topics.schema_history, topics.notifications, topics.heartbeats}
         self._seen: set[str] = set()
         client.ensure_topic(topics.offsets, partitions=1, compacted=True)
@@ -103,6 +104,8 @@ class KafkaSink:
         if error.code() in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
             return
         size = len(message.value() or b"")
+        if error.code() == KafkaError.INVALID_RECORD:
+            self._refused_topic = message.topic()
         if self._undelivered is None or size > self._undelivered.size:
             what = f"topic {message.topic()}, key {shown_key(message.key())}, {size} bytes"
             self._undelivered = Undelivered(error, what, size)
@@ -198,6 +201,7 @@ class KafkaSink:
     def _refused(self, error: KafkaError, topic: str, key: bytes | None, size: int) -> SinkError:
         """The error, to be raised, for a record that our own client does not take. `size` is that of the value, in bytes."""
         if error.code() != KafkaError.MSG_SIZE_TOO_LARGE:
+            self._producer.poll(0)  # reports a record that failed before, which is the cause
             return self._failed(error, f"sending to topic {topic}")
         return SinkError(
             f"sending to topic {topic} failed: a record of {size} bytes is larger than the client takes; its key is {shown_key(key)}",
@@ -238,6 +242,13 @@ class KafkaSink:
                 # the broker aborts it when the next instance starts or after transaction.timeout.ms
                 log.info("open Kafka transaction left to time out: %s", error)
 
+    def _of_refused_topic(self) -> SinkError | None:
+        """The error for a record that will be refused again, as one without a key in a compacted topic; None without one."""
+        if (topic := self._refused_topic) is None:
+            return None
+        reason = f"Kafka does not take a record of topic {topic} (INVALID_RECORD), as one without a key where the topic is compacted"
+        return self._client.refused.note(topic, reason)
+
     def _call(self, request: Callable[[float], _T], doing: str) -> _T:
         """Run a transactional request, repeating it for as long as one request may take when librdkafka says that is safe.
         Raises what `_failed` makes of the error.
@@ -259,6 +270,8 @@ class KafkaSink:
     def _failed(self, error: KafkaError, doing: str) -> SinkError:
         """Our error for librdkafka's. The claim shows whether another instance is the cause, not librdkafka: a fatal error may
         hide a fence, and a fence may be a transaction of ours that timed out."""
+        if (refused := self._of_refused_topic()) is not None:
+            return refused
         if (lost := self._undelivered) is not None and lost.error.code() in FINAL:
             found = classify(lost.error, f"sending a record ({lost.record})")
             found.hint = found.hint and f"{found.hint}; or see minercdc.kafka.record.too.large"

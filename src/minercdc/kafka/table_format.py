@@ -42,6 +42,7 @@ class TableFormat:
     :param rowid_frame: of a key that is the row's ROWID; None for tables whose key is not.
     :param frame, columns: of values; the published columns.
     :param key_frame, key_columns: of keys.
+    :param silent: (position, name) of each published column whose value is null where redo does not hold it.
     :param is_changed: some column is masked, hashed or cut, or taken by a custom converter: its codec is not that of its type.
     """
 
@@ -54,6 +55,7 @@ class TableFormat:
     columns: tuple[PrintedColumn, ...]
     key_frame: Frame
     key_columns: tuple[PrintedColumn, ...]
+    silent: tuple[tuple[int, str], ...]
     is_changed: bool
 
 
@@ -138,6 +140,7 @@ class TableFormats:
             tuple(shown),
             key_frame,
             tuple(key_shown),
+            tuple((column.position, column.name) for column in shown if column.is_silent),
             any(column.codec is not plain[column.position] for column in (*shown, *key_shown)),
         )
         return compiled

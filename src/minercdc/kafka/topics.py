@@ -15,7 +15,8 @@ from minercdc.config.plugin import load_callable
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.section import Section
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, RunConfig, TopicConfig
-from minercdc.errors import ConfigError, SharedTopicError
+from minercdc.errors import ConfigError, RecordSchemaError, SharedTopicError
+from minercdc.kafka.refused_topics import RefusedTopics
 from minercdc.schema.table import TableId
 
 _NOT_IN_A_TOPIC = re.compile(r"[^A-Za-z0-9._-]")
@@ -29,6 +30,8 @@ class TopicNames:
 
     :param with_database: several databases are captured, and names of tables have theirs.
     :param gives_up: whether a table gives up its topic, as one does that is suspended: another table may take it then.
+    :param refused: topics that Kafka refused; None for none.
+    :param folds: no two topics may differ in `.` and `_` only, as in Kafka.
     :raises ConfigError: `topic.naming.strategy` names a function that cannot be loaded.
     :ivar heartbeats: None when there are none.
     :ivar has_history: whether the schema history is in a topic, not in a file.
@@ -52,12 +55,14 @@ class TopicNames:
         log_mining: LogMiningConfig | None = None,
         with_database: bool = False,
         gives_up: Callable[[TableId], bool] = lambda _: False,
+        refused: RefusedTopics | None = None,
+        folds: bool = True,
     ) -> None:
         self._prefix = identity.topic_prefix
         self._name = _naming(topics, identity.topic_prefix, with_database)
         self._delimiter, self._rewritten = topics.topic_delimiter, topics.is_rewritten
-        self._tables: dict[str, TableId] = {}
-        self._gives_up = gives_up
+        self._tables: dict[str, TableId] = {}  # by their topics, as `_folded` has them
+        self._gives_up, self._refused, self._folds = gives_up, refused or RefusedTopics(), folds
         self.schema_changes = self._prefix
         beats = heartbeat is not None and heartbeat.heartbeat_interval_ms > 0
         self.heartbeats = heartbeat.topic(self._delimiter, self._prefix) if heartbeat and beats else None
@@ -75,13 +80,14 @@ class TopicNames:
         sections |= {"heartbeat": heartbeat, "history": history, "signals": signals, "messages": messages, "run": run}
         sections["log_mining"] = log_mining
         self.own = {one.topic: one for one in own_topics(sections)}
+        self._own_folded = {self._folded(topic): topic for topic in self.own}
 
     def claim(self, tables: Iterable[TableId]) -> None:
         """Take the topics of tables that are published already, in this order: of two with one topic, the later one does not get it,
         whichever has the first row."""
         for table in tables:
             try:
-                self._tables.setdefault(self.name_of(table), table)
+                self._tables.setdefault(self._folded(self.name_of(table)), table)
             except ConfigError:  # raised again by `of_table`, once there is a row
                 continue
 
@@ -93,37 +99,49 @@ class TopicNames:
         """Let another table have the topic of one that is dropped, or has another name now."""
         self._tables = {name: owner for name, owner in self._tables.items() if owner != table}
 
-    def refusal(self, table: TableId) -> SharedTopicError | None:
-        """The error of `of_table`, None where it raises none. No topic is taken. Raises ConfigError as `of_table`."""
+    def _folded(self, topic: str) -> str:
+        """What is equal for topics of which Kafka takes one only."""
+        return topic.replace(".", "_") if self._folds else topic
+
+    def refusal(self, table: TableId) -> RecordSchemaError | None:
+        """The error of `of_table`, None where it raises none; what Kafka refused counts again for a table that is not suspended
+        only. No topic is taken. Raises ConfigError as `of_table`."""
         name = self.name_of(table)
-        owner, where = self._tables.get(name, table), f"table {table}"
+        owner, where = self._tables.get(self._folded(name), table), f"table {table}"
         if owner != table and not self._gives_up(owner):
+            other = self.name_of(owner)
+            same = f"would share the topic {name}" if other == name else f"would have the topics {other} and {name}"
+            differ = "" if other == name else ", which differ in . and _ only, so that Kafka takes one of them"
             return SharedTopicError(
-                f"tables {_shown(owner, table)} and {_shown(table, owner)} would share the topic {name}",
+                f"tables {_shown(owner, table)} and {_shown(table, owner)} {same}{differ}",
                 where=where,
                 hint="Leave one of them out with table.exclude.list, set a topic.naming.strategy that keeps them apart, or capture one with a connector of another topic.prefix.",
             )
-        if (own := self.own.get(name)) is not None:
-            naming = "topic.regex" if self._rewritten else "topic.naming.strategy"
+        if (own_name := self._own_folded.get(self._folded(name))) is not None:
+            own, naming = self.own[own_name], "topic.regex" if self._rewritten else "topic.naming.strategy"
+            differ = "" if own_name == name else f", {own_name} for Kafka, which takes . and _ for the same"
             return SharedTopicError(
-                f"the topic {name} of table {table} ({naming}) would be one of the connector's own topics: it holds {own.holds}"
+                f"the topic {name} of table {table} ({naming}) would be one of the connector's own topics{differ}: it holds {own.holds}"
                 f" ({own.names})",
                 where=where,
                 hint=f"Change {naming} or {own.names}, or leave the table out with table.exclude.list.",
             )
-        return None
+        if self._gives_up(table):
+            self._refused.forget()
+        return self._refused.refusal(name, where)
 
     def of_table(self, table: TableId) -> str:
         """Topic of a table's changes, by `topic.naming.strategy`; characters that a topic cannot hold (`$`, `#`, blanks) become
         `_`, and it is cut after 249 characters. The name stays taken until `release`, or until `gives_up`.
 
         :raises SharedTopicError: another table already has that topic, or it would be one of the connector's own.
+        :raises RecordSchemaError: Kafka refused it, or a record in it.
         :raises ConfigError: a function of the configuration gives no name.
         """
         if (refusal := self.refusal(table)) is not None:
             raise refusal
         name = self.name_of(table)
-        self._tables[name] = table
+        self._tables[self._folded(name)] = table
         return name
 
 

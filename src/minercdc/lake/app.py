@@ -22,6 +22,7 @@ from minercdc.lake.maintenance import READERS_TIME, Maintenance
 from minercdc.lake.marks import Ends, Mark, Marks
 from minercdc.lake.merger import Merger
 from minercdc.lake.own_sessions import prefer_few_partitions
+from minercdc.lake.ownership import claim
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.spark_session import refuse_connect
 from minercdc.lake.stream import read_topics
@@ -48,7 +49,7 @@ class StopFlag(Protocol):
 def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     """Start the stream, and the threads that merge tables and maintain files. Returns while they run.
 
-    :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode), the schema history is in a file, Spark's
+    :raises ConfigError: the lake is another connector's, the topics have numbers as doubles (decimal.handling.mode), the schema history is in a file, Spark's
         Kafka client lacks a setting of `minercdc.kafka.client.*`, a certificate cannot be read, or as `TopicNames`.
     :raises LakeError: the session is one of Spark Connect, the records are in a form that the lake does not read, Spark
         lacks Avro where the topics are in it, or a lake table was deleted that the change log cannot make again.
@@ -60,6 +61,7 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
         raise ConfigError(
             ["schema.history.internal: the lake learns the tables from the schema history's topic, a file will not do"]
         )
+    claim(spark, config)
     return Lake(spark, config)
 
 
@@ -80,6 +82,7 @@ class Lake:
         self.figures = LakeFigures()
         self._merger = Merger(spark, config, self._client, self._paths, self.figures)
         self._candidate: Mark | None = None
+        self._waits = False  # for the connector's first offset, and that is logged
         self._looked = 0.0  # when a mark that is not reached was compared with the topics that there are
         self._writer = ""  # id of the stream, which its checkpoint keeps
         self._read: Ends = self._last_read()
@@ -156,6 +159,9 @@ class Lake:
         if self._candidate is None:
             self._candidate = self._marks.newest()
         if self._candidate is None:
+            if self._marks.missing and not self._waits:
+                self._waits = True
+                log.info("waiting: %s", self._marks.missing)
             return
         if not self._candidate.is_reached(self._read) and time.monotonic() - self._looked >= _LOOK_S:
             self._looked = time.monotonic()

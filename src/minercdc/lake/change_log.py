@@ -6,7 +6,8 @@ Tables are merged from it, made again from it and read as of an SCN with it. It 
     topic, partition, offset, key, value    of the record
     op, scn, commit_scn, seq, commit_time, row_id    of its envelope; snapshot rows have the SCN they were read at as `commit_scn`
     initial      a row of an initial snapshot
-    partial      some value is the placeholder: redo did not hold it
+    partial      some value is the placeholder, or is named in `unavailable`: redo did not hold it
+    unavailable  JSON array of the columns that redo did not hold and that are null, for want of a placeholder of their type
     old_key      key that the row had before this change of it; a log that an older version began has none for its first batches
     long_number  some NUMBER without scale may have more than eight bytes, null where that is not known: an older version wrote the row
 
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from minercdc.config.sections import ValueConfig
+from minercdc.kafka.envelope import UNAVAILABLE_HEADER
 from minercdc.kafka.table_format import ROWID_KEY
 from minercdc.lake.delta import exists
 from minercdc.lake.envelope import with_envelope
@@ -41,7 +43,11 @@ _BYTES: Mapping[str, Callable[[bytes], str]] = {
     "base64-url-safe": lambda raw: base64.urlsafe_b64encode(raw).decode(),
     "hex": bytes.hex,
 }
-_ADDED = {"old_key": "STRING", "long_number": "BOOLEAN"}  # columns that a log of an older version lacks
+_ADDED = {
+    "old_key": "STRING",
+    "long_number": "BOOLEAN",
+    "unavailable": "STRING",
+}  # columns that a log of an older version lacks
 OLD_KEY = "__debezium.oldkey"  # header of a create that is part of a change of the key
 VANISHED = "op = 'd' AND seq = 0"  # SQL: a row that was found to be gone: no change of a transaction has the number 0
 _LONG_NUMBER = '"value":"[A-Za-z0-9+/]{12}'  # more than eight bytes in base64, whose last characters may be =
@@ -140,7 +146,8 @@ class ChangeLog:
         rows = rows.selectExpr(
             *("topic", "partition", "offset", "CAST(key AS STRING) AS key", "CAST(value AS STRING) AS value", "e"),
             # Few records have it: to look for its place among the keys takes a tenth of the time of a filter.
-            f"CAST(element_at(headers.value, nullif(CAST(array_position(headers.key, '{OLD_KEY}') AS INT), 0)) AS STRING) AS old_key",
+            f"{_header(OLD_KEY)} AS old_key",
+            f"{_header(UNAVAILABLE_HEADER)} AS unavailable",
         )
         # Of a row that was found to be gone, only the key is known.
         rowid_key = f"$.payload.{ROWID_KEY}" if self._values.key_converter_schemas_enable else f"$.{ROWID_KEY}"
@@ -152,9 +159,9 @@ class ChangeLog:
             "timestamp_millis(coalesce(e.commit_ts_ms, e.ts_ms)) AS commit_time",
             f"coalesce(e.row_id, get_json_object(key, '{rowid_key}')) AS row_id",
             f"coalesce(e.op = 'r' AND e.snapshot IN {_INITIAL}, false) AS initial",
-            f"{self._has_placeholder()} AS partial",
+            f"unavailable IS NOT NULL OR {self._has_placeholder()} AS partial",
             f"{_has_long_number()} AS long_number",
-            *("key", "value"),
+            *("key", "value", "unavailable"),
             f"{as_payload('old_key')} AS old_key" if self._values.key_converter_schemas_enable else "old_key",
         )
 
@@ -206,6 +213,10 @@ def _observed(observation: Any, batch: int) -> list[Arrival] | None:
     if counted["first_topic"] != counted["last_topic"]:
         return None
     return [_arrival(counted["first_topic"], batch, counted)]
+
+
+def _header(name: str) -> str:
+    return f"CAST(element_at(headers.value, nullif(CAST(array_position(headers.key, '{name}') AS INT), 0)) AS STRING)"
 
 
 def _has_long_number() -> str:

@@ -138,8 +138,7 @@ class RowDecoder:
             else:
                 selected.append(f"{typed_value(found, 'i', column, short=short)} AS c{i}")
             if partial:
-                missing = found[1].unavailable if found and found[0].name not in shape.key else None
-                flag = f"coalesce({missing(_member('i', found[1].member))}, false)" if missing and found else "false"
+                flag = _missing(found[1]) if found and found[0].name not in shape.key else "false"
                 if before and found and found[0].name not in shape.key:
                     flag += f" OR ({VANISHED})"
                 selected.append(f"{flag} AS m{i}")
@@ -150,7 +149,8 @@ class RowDecoder:
             parts = (self._key_part(of_id.get(part), shape, types[part], "o", None, short=short) for part in key)
             old = ", ".join(f"'k{i}', {part}" for i, part in enumerate(parts))
             selected.append(f"if(o IS NULL, NULL, named_struct({old})) AS old")
-        return self._parsed(rows, shape, before=before, old=partial and bool(key)).selectExpr(*selected)
+        parsed = self._parsed(rows, shape, before=before, partial=partial, old=partial and bool(key))
+        return parsed.selectExpr(*selected)
 
     @staticmethod
     def _key_part(
@@ -167,8 +167,9 @@ class RowDecoder:
             return f"CAST(NULL AS {column.type})"
         return typed_value(found, source, column, short=short)
 
-    def _parsed(self, rows: DataFrame, shape: TableShape, *, before: bool, old: bool) -> DataFrame:
-        """The rows with the parsed record key as `k`, the row image as `i`, and the key of before a change of it as `o`."""
+    def _parsed(self, rows: DataFrame, shape: TableShape, *, before: bool, partial: bool, old: bool) -> DataFrame:
+        """The rows with the parsed record key as `k`, the row image as `i`, the names of columns that redo did not hold as `u`, and
+        the key of before a change of it as `o`."""
         of_name = {field.name: column for field, column, _ in shape.columns}
         values = ", ".join(f"{quoted(column.member)}: {column.json_type}" for column in of_name.values())
         parts = [of_name[name] for name in shape.key if name in of_name]
@@ -179,6 +180,8 @@ class RowDecoder:
         selected = [f"{envelope} AS e" if before else f"{envelope}.after AS i"]  # few steps: Spark analyses each by itself
         if keys:
             selected.append(f"{_from_json('key', f'STRUCT<{keys}>', payload=wrapped_key)} AS k")
+        if partial:
+            selected.append("from_json(unavailable, 'ARRAY<STRING>') AS u")
         if old:
             old_key = (
                 _from_json("old_key", f"STRUCT<{keys}>", payload=wrapped_key) if keys else "CAST(NULL AS STRUCT<none: INT>)"
@@ -203,6 +206,13 @@ def _from_json(column: str, kind: str, *, payload: bool) -> str:
     """SQL of a JSON document of that type; with `payload` it is in a member of that name, beside its schema."""
     kind = f"STRUCT<payload: {kind}>" if payload else kind
     return f"from_json({column}, {literal(kind)}, map('mode', 'FAILFAST')){'.payload' if payload else ''}"
+
+
+def _missing(column: LakeColumn) -> str:
+    """SQL: redo did not hold the value, by its placeholder or, for a type that has none, by the record's header."""
+    if column.unavailable is not None:
+        return f"coalesce({column.unavailable(_member('i', column.member))}, false)"
+    return f"coalesce(array_contains(u, {literal(column.member)}), false)"
 
 
 def _member(struct: str, name: str) -> str:

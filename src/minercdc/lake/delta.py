@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ _PROPERTIES = {
 }
 _MODE = "minercdc.lake.mode"  # property of a table that is no mirror
 NO_TABLE = -1  # version of a table that has no Delta table, such as one that was dropped before its first row
+_COMMIT = re.compile(r"\d{20}\.")  # files of the log: a commit, or a checkpoint
 _REWRITES = ("OPTIMIZE", "VACUUM START", "VACUUM END", "CLUSTER BY")  # operations that leave the rows as they are
 _NEWEST = 50  # commits
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
@@ -109,6 +111,12 @@ class DeltaTable:
 
         :param cdc: Spark type of `__cdc`.
         """
+        if self.exists():  # CREATE OR REPLACE of a path replaces nothing without AS SELECT
+            empty = ", ".join(
+                [*(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in columns), f"CAST(NULL AS {cdc}) AS {CDC}"]
+            )
+            self.replace(self._spark.sql(f"SELECT {empty} WHERE false"), columns, applied, mode)
+            return
         listed = [f"{quoted(c.name)} {c.type} COMMENT {literal(c.id)}" for c in columns] + [f"{CDC} {cdc}"]
         with self._saying(applied):
             self._spark.sql(f"CREATE OR REPLACE TABLE {self.name} ({', '.join(listed)}) {_form(mode)}")
@@ -309,7 +317,13 @@ def _delta_log(spark: SparkSession, path: str) -> Any:
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Whether there is a Delta table at `path`."""
+    """Whether there is a Delta table at `path`: a log with a commit. A first write that was cut off leaves a log without."""
     session: Any = spark
-    log = java_class(spark, "org.apache.hadoop.fs.Path")(f"{path}/_delta_log")
-    return bool(log.getFileSystem(session._jsc.hadoopConfiguration()).exists(log))
+    path_of = java_class(spark, "org.apache.hadoop.fs.Path")
+    log = path_of(f"{path}/_delta_log")
+    files = log.getFileSystem(session._jsc.hadoopConfiguration())
+    if any(files.exists(path_of(f"{path}/_delta_log/{name}")) for name in (f"{0:020}.json", "_last_checkpoint")):
+        return True
+    if not files.exists(log):
+        return False
+    return any(_COMMIT.match(str(file.getPath().getName())) for file in files.listStatus(log))

@@ -97,6 +97,13 @@ class Marks:
         self._changed: list[Entry] = []
         self._unmarked = False  # something was read that no mark says yet
 
+    @property
+    def missing(self) -> str:
+        """What is waited for, as text for people, as of the last call of `newest`; '' once the connector has an offset with an SCN."""
+        if self._scn:
+            return ""
+        return f"connector {self._name.decode()} has no offset in topic {self._topic} yet; start it: minercdc run CONFIG"
+
     def newest(self) -> Mark | None:
         """The newest mark; None before an offset with an SCN, and when its topic has no record since the last call. Waits
         until open transactions there are decided. Raises DeliveryError or SinkError."""

@@ -25,6 +25,7 @@ from minercdc.lake.latest import FEW_ROWS
 from minercdc.lake.merge import TableMerge, key_ids
 from minercdc.lake.modes import modes_of
 from minercdc.lake.own_sessions import compile_code, own_session
+from minercdc.lake.ownership import claim
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.snapshot import Progress, snapshot
 from minercdc.lake.sql import literal
@@ -94,6 +95,7 @@ class _Rebuild:
     def run(self, progress: Progress | None) -> Rebuilt:
         if not exists(self._spark, self._paths.state):
             raise LakeError(f"there is no lake at {self._paths.root}", hint="Start it: minercdc lake CONFIG")
+        claim(self._spark, self._config)
         entries = self._state.entries()
         complete = next((entry for entry in reversed(entries) if entry.kind == "complete"), None)
         history = LakeHistory(self._config, KafkaClient(self._config.kafka, self._config.topics, self._config.kafka_client))

@@ -27,6 +27,7 @@ from minercdc.lake.merge import evolved, key_ids, key_since
 from minercdc.lake.modes import modes_of
 from minercdc.lake.oracle_values import OracleValue
 from minercdc.lake.own_sessions import compile_code, own_session
+from minercdc.lake.ownership import claim
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.rows import Clear, MergeStep
 from minercdc.lake.spark_session import refuse_connect
@@ -172,6 +173,7 @@ class _Task:
 class _Loading:
     def __init__(self, spark: SparkSession, config: ConnectorConfig, progress: Progress) -> None:
         refuse_unsupported_modes(config.values)
+        claim(spark, config)
         self._config = config
         self._progress = progress
         self._paths = LakePaths(config)

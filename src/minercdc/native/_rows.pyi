@@ -87,6 +87,8 @@ class Miner:
 
 class Records(Sequence[Record]):
     headers: tuple[tuple[str, bytes], ...]
+    @property
+    def own(self) -> dict[int, tuple[tuple[str, bytes], ...]]: ...
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, i: int) -> Record: ...
@@ -109,6 +111,7 @@ class TablePrint:
         frame: tuple[bytes, bytes],
         has_rowid_key: bool,
         source: tuple[bytes, bytes, bytes, bytes],
+        silent: tuple[tuple[int, bytes], ...],
     ) -> None: ...
 
 class RunPrinter:

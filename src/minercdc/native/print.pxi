@@ -13,6 +13,7 @@ cdef class TablePrint:
     :param columns, key: (position, kind, spelling, digits, member, unavailable) as `print_column` has them, `member` and
         `unavailable` as bytes or None; `key` is empty for a table without key.
     :param compared: positions whose change makes another key.
+    :param silent: (position, name as JSON) of the members whose value is null when redo does not hold it: a header names them.
     :param key_frame, frame: bytes before and after.
     :param has_rowid_key: the key is the row's ROWID; its frame is then up to and from the quotes of that.
     :param source: what the source blocks of its rows have before the time, before the token (empty: they have none), before the
@@ -23,7 +24,7 @@ cdef class TablePrint:
     cdef uint32_t count, key_count
     cdef size_t *marks
     cdef list kept
-    cdef tuple compared
+    cdef tuple compared, silent
     cdef object topic, head, tail, key_head, key_tail
     cdef bytes before_time, before_token, before_us, before_id
     cdef bint has_rowid_key
@@ -34,8 +35,10 @@ cdef class TablePrint:
     cdef size_t segment
     cdef int64_t time_us
 
-    def __cinit__(self, topic, list columns, list key, tuple compared, tuple key_frame, tuple frame, bint has_rowid_key, tuple source):
-        self.topic, self.compared, self.has_rowid_key = topic, compared, has_rowid_key
+    def __cinit__(
+        self, topic, list columns, list key, tuple compared, tuple key_frame, tuple frame, bint has_rowid_key, tuple source, tuple silent
+    ):
+        self.topic, self.compared, self.has_rowid_key, self.silent = topic, compared, has_rowid_key, silent
         self.before_time, self.before_token, self.before_us, self.before_id = source
         self.key_head, self.key_tail = key_frame
         self.head, self.tail = frame
@@ -90,16 +93,18 @@ cdef class Records:
     """Records of a run, as a sequence of `contracts.Record`.
 
     :ivar at: number of the record that `produce` came to.
-    :ivar headers: of each record, (name, content) pairs.
+    :ivar headers: of each record, (name, content) pairs, after its own.
+    :ivar own: number of a record -> its own headers; those of the others are ().
     """
 
     cdef list topics, keys, values
     cdef public tuple headers
+    cdef readonly dict own
     cdef readonly Py_ssize_t at
 
     def __cinit__(self):
         self.topics, self.keys, self.values = [], [], []
-        self.headers = ()
+        self.headers, self.own = (), {}
 
     cdef int add(self, object topic, object key, object value) except -1:
         self.topics.append(topic)
@@ -114,14 +119,17 @@ cdef class Records:
         if isinstance(i, slice):
             return [self[n] for n in range(*i.indices(len(self)))]
         key = self.keys[i]
-        return Record(self.topics[i], key, self.values[i], self.headers, 0 if key is None else None)
+        headers = self.headers
+        if self.own:
+            headers = self.own.get(i if i >= 0 else i + len(self), ()) + headers
+        return Record(self.topics[i], key, self.values[i], headers, 0 if key is None else None)
 
     def new_topics(self, known):
         """Topics that are not among those known."""
         return set(self.topics).difference(known)
 
     def lines(self, begin_of, bytes between, bytes end):
-        """All records as one text: for each `begin_of(topic)`, key, `between`, value, `end`; `null` where there is no key or value."""
+        """All records, of which none has headers of its own, as one text: for each `begin_of(topic)`, key, `between`, value, `end`; `null` where there is no key or value."""
         cdef list parts = []
         cdef Py_ssize_t i
         cdef object topic = None, key, value, begin = None
@@ -142,7 +150,7 @@ cdef class Records:
         cdef Py_ssize_t i = begin, count = PyList_GET_SIZE(self.values)
         cdef object key, topic, value, partition
         cdef list headers = list(self.headers)
-        cdef bint bare = not headers
+        cdef bint bare = not headers and not self.own
         try:
             while i < count:
                 topic, value = <object>PyList_GET_ITEM(self.topics, i), <object>PyList_GET_ITEM(self.values, i)
@@ -151,7 +159,12 @@ cdef class Records:
                 if bare:
                     produce(topic, value, key, partition)
                 else:
-                    produce(topic, value, key, partition, None, None, 0, headers)
+                    own = self.own.get(i, ())
+                    all_headers = [*own, *headers] if own else headers
+                    if all_headers:
+                        produce(topic, value, key, partition, None, None, 0, all_headers)
+                    else:
+                        produce(topic, value, key, partition)
                 i += 1
         except BufferError:
             pass
@@ -238,6 +251,8 @@ cdef class RunPrinter:
                     break
                 value = PyBytes_FromStringAndSize(self.value.data, self.value.size)
                 records.add(table.topic, key, value)
+                if table.silent:
+                    self.note_unavailable(run, row, table, records)
                 size += 100 + <Py_ssize_t>self.value.size
                 if row.operation == OPERATION_DELETE and key is not None and self.tombstones:
                     records.add(table.topic, key, None)
@@ -251,6 +266,20 @@ cdef class RunPrinter:
             tables[table_name] = tables.get(table_name, 0) + of_table
         time_us = run.rows[i - 1].time_us if i > begin else 0
         return records, i - begin, size, (operations[1], operations[2], operations[3], 0), tables, time_us
+
+    cdef int note_unavailable(self, ScannedRows run, scanned_row *row, TablePrint table, Records records) except -1:
+        """Give the last record the header that names the columns which are null though redo does not say so, if there are any."""
+        cdef cell *image = run.cells + (row.before if row.operation == OPERATION_DELETE else row.after)
+        cdef Py_ssize_t position
+        cdef list names = None
+        for position, name in table.silent:
+            if image[position].kind == CELL_ABSENT:
+                if names is None:
+                    names = []
+                names.append(name)
+        if names is not None:
+            records.own[PyList_GET_SIZE(records.values) - 1] = (("__minercdc.unavailable", b"[" + b",".join(names) + b"]"),)
+        return 0
 
     cdef bint turn_to(self, ScannedRows run, size_t segment) except -1:
         """Get what the source blocks of a transaction have in common ready; False when Python has to print its rows."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from difflib import get_close_matches
+from functools import cache
+from typing import Final, Protocol
 
 import oracledb
 
@@ -19,6 +21,7 @@ from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.values.codec import is_supported
 
+_NEAR: Final = 0.75
 # By who repairs it: the administrator of the database, of Amazon's, of a PDB.
 _ARCHIVELOG = (
     "SHUTDOWN IMMEDIATE; STARTUP MOUNT; ALTER DATABASE ARCHIVELOG; ALTER DATABASE OPEN;",
@@ -30,7 +33,9 @@ _MINIMAL = (
     "EXEC rdsadmin.rdsadmin_util.alter_supplemental_logging(p_action => 'ADD');",
     "ALTER PLUGGABLE DATABASE ADD SUPPLEMENTAL LOG DATA;",
 )
-_NO_TABLE = "Correct schema.include.list or table.include.list; a table created later is captured from its first row."
+_NO_TABLE = (
+    "Correct schema.include.list (patterns of SCHEMA) or table.include.list (of SCHEMA.TABLE); a first start needs a table."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +101,19 @@ def check(
     findings += needed.database(connection, tables)
     findings += needed.tables(tables)
     findings += unsupported_columns(tables)
-    if not tables:
-        problem = "no table is captured: the include and exclude lists leave none"
-        findings.append(Finding(problem, _NO_TABLE, blocking=False, rule="captured-tables"))
     user = config.session_user.upper()
-    findings += filter_findings(table_filter, [str(table.id) for table in tables], user)
+
+    @cache
+    def visible() -> Sequence[TableId]:
+        return read_table_ids(connection, TableFilter(schema_include=[".*"]), database_name(config))
+
+    if not tables:
+        meant = "".join(meant_schema(pattern, visible()) for pattern in table_filter.schema_include)
+        problem = f"no table is captured: the include and exclude lists leave none{meant}"
+        findings.append(Finding(problem, _NO_TABLE, blocking=True, rule="captured-tables"))
+    findings += filter_findings(table_filter, [str(table.id) for table in tables], user, visible)
     if table_filter.schema_exclude or table_filter.table_exclude:
-        everything = TableFilter(schema_include=[".*"])
-        findings += exclusion_findings(table_filter, read_table_ids(connection, everything, database_name(config)), user)
+        findings += exclusion_findings(table_filter, visible(), user)
     findings += of_tables(tables)
     return sorted(findings, key=lambda finding: (not finding.blocking, not finding.suspends))
 
@@ -219,11 +229,14 @@ def unsupported_columns(tables: Sequence[TableSchema]) -> Iterator[Finding]:
             )
 
 
-def filter_findings(table_filter: TableFilter, names: Sequence[str], user: str) -> Iterator[Finding]:
+def filter_findings(
+    table_filter: TableFilter, names: Sequence[str], user: str, visible: Callable[[], Sequence[TableId]] = tuple
+) -> Iterator[Finding]:
     """A finding, not blocking, for each pattern of the include lists that none of the captured tables matches, most often by
     a slip, or since `user` has no privilege on the table. Raises ConfigError when a pattern takes too long.
 
     :param names: `SCHEMA.TABLE` of each; without any, no schema is found to be missing, since that is a finding of its own.
+    :param visible: all tables that `user` may see, to find the one that was meant; called when a pattern matches none.
     """
     schemas = {name.partition(".")[0] for name in names}
     for pattern in table_filter.schema_include:
@@ -237,11 +250,44 @@ def filter_findings(table_filter: TableFilter, names: Sequence[str], user: str) 
     for pattern in table_filter.table_include:
         if not any(table_filter.matches(pattern, name) for name in names):
             yield Finding(
-                f"table.include.list: '{pattern}' matches no table",
-                f"Correct it; or create the table, which is captured from then on; or, where it is there, GRANT SELECT, FLASHBACK ON it TO {user};",
+                f"table.include.list: '{pattern}' matches no table{meant_table(pattern, _in_schemas(table_filter, visible()))}",
+                f"Correct it: patterns are SCHEMA.TABLE; or create the table, which is captured from then on; or, where it is there, GRANT SELECT, FLASHBACK ON it TO {user};",
                 blocking=False,
                 rule="include-list",
             )
+
+
+def _in_schemas(table_filter: TableFilter, tables: Iterable[TableId]) -> list[TableId]:
+    patterns = [configured_pattern(one) for one in table_filter.schema_include]
+    return [table for table in tables if not patterns or any(one.matches(table.schema) for one in patterns)]
+
+
+def meant_table(pattern: str, visible: Iterable[TableId]) -> str:
+    """`; did you mean SCHEMA.TABLE?` for a pattern of tables that matches none: one with another database or schema, or with none,
+    or with a name that is nearly the same; '' when there is no such table."""
+    plain = _plain(pattern)
+    by_name = {str(table).upper(): str(table) for table in visible if table.schema not in SYSTEM_SCHEMAS}
+    last_two = ".".join(plain.split(".")[-2:])
+    same = [name for name in by_name if name == last_two or name.partition(".")[2] == plain]
+    return _meant([by_name[name] for name in same[:2] or get_close_matches(plain, by_name, 1, _NEAR)])
+
+
+def meant_schema(pattern: str, visible: Iterable[TableId]) -> str:
+    """As `meant_table`, for a pattern of schemas; '' also when it matches one."""
+    plain = _plain(pattern)
+    schemas = {table.schema.upper(): table.schema for table in visible if table.schema not in SYSTEM_SCHEMAS}
+    if any(map(configured_pattern(pattern).matches, schemas)):
+        return ""
+    same = [part for part in plain.split(".") if part in schemas]
+    return _meant([schemas[name] for name in same[:1] or get_close_matches(plain, schemas, 1, _NEAR)])
+
+
+def _plain(pattern: str) -> str:
+    return pattern.replace("\\", "").replace('"', "").upper()
+
+
+def _meant(names: Sequence[str]) -> str:
+    return f"; did you mean {' or '.join(names)}?" if names else ""
 
 
 def exclusion_findings(table_filter: TableFilter, visible: Sequence[TableId], user: str) -> Iterator[Finding]:

@@ -7,11 +7,12 @@ TIMESTAMP_TO_SCN(SYSTIMESTAMP)               needs no grant; up to three seconds
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
 import oracledb
 
-from minercdc.errors import PrerequisiteError, SourceError
+from minercdc.errors import LogGapError, PrerequisiteError, SourceError
 from minercdc.events import Scn
 from minercdc.oracle.scn import one_row, written_scn
 
@@ -20,6 +21,12 @@ _WAYS: Final = (
     "SELECT DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER FROM DUAL",
     "SELECT TIMESTAMP_TO_SCN(SYSTIMESTAMP) FROM DUAL",
 )
+PATIENCE = 1.0
+NOT_THIS_DATABASE: Final = (
+    "See whether database.hostname, database.port and database.dbname lead to the database that was captured. If they do, remove the"
+    " offset and take a new snapshot: minercdc offsets reset CONFIG (snapshot.mode=when_needed takes one by itself)."
+)
+"""What to do about a stored position that is of another database."""
 _INVALID_IDENTIFIER = 904  # what a package that is not granted looks like in SQL
 
 
@@ -55,6 +62,24 @@ class PresentScn:
 def present_scn(connection: oracledb.Connection) -> Scn:
     """As `PresentScn.read` of a new one: by the first way that is granted."""
     return PresentScn().read(connection)
+
+
+def not_reached(connection: oracledb.Connection, scn: int) -> LogGapError | None:
+    """The error that says that the database has not come to an SCN that was read from it, returned and not raised; None when it
+    has. So it is with another database, and with one that was restored or created again. It is looked at for a moment: an
+    instance of several learns of a commit in another one later; for some seconds where the SCN may be of three seconds ago.
+
+    :raises SourceError, PrerequisiteError: as `PresentScn.read`.
+    """
+    present, begun = PresentScn(), time.monotonic()
+    while (now := present.read(connection)) < scn:
+        if time.monotonic() - begun >= (PATIENCE if present.is_exact else 4 * PATIENCE):
+            return LogGapError(
+                f"the stored position knows SCN {scn}, and the database is at SCN {now} only: it is another database, or was restored or created again",
+                hint=NOT_THIS_DATABASE,
+            )
+        time.sleep(PATIENCE / 4)
+    return None
 
 
 def reached_scn(connection: oracledb.Connection) -> Scn:

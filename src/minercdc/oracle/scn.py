@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import oracledb
 
@@ -116,10 +116,21 @@ def time_of_scn(connection: oracledb.Connection, scn: int) -> str:
     return f"{time:%Y-%m-%d %H:%M:%S} {zone}"
 
 
-def resetlogs_scn(connection: oracledb.Connection) -> int:
-    """RESETLOGS_CHANGE#: identifies the incarnation, within which redo addresses are unique per thread. Raises SourceError or
-    PrerequisiteError when Oracle refuses."""
-    return int(one_row(connection, "SELECT RESETLOGS_CHANGE# FROM V$DATABASE", "reading the incarnation")[0])
+class DatabaseIdentity(NamedTuple):
+    """Whose redo it is: redo addresses are unique per thread within a database and its incarnation.
+
+    :param resetlogs: RESETLOGS_CHANGE#, which identifies the incarnation.
+    """
+
+    dbid: int
+    resetlogs: int
+
+
+def database_identity(connection: oracledb.Connection) -> DatabaseIdentity:
+    """DBID and incarnation of the database. Raises SourceError or PrerequisiteError when Oracle refuses."""
+    sql = "SELECT DBID, RESETLOGS_CHANGE# FROM V$DATABASE"
+    dbid, resetlogs = one_row(connection, sql, "reading DBID and incarnation")
+    return DatabaseIdentity(int(dbid), int(resetlogs))
 
 
 def transactions_view(connection: oracledb.Connection) -> str:

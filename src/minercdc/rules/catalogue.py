@@ -275,7 +275,7 @@ RULES: Final = (
     Rule(
         "captured-tables",
         "The lists leave at least one table.",
-        "Nothing is captured until there is one.",
+        "Nothing is captured until there is one; a first start is refused.",
         "table.include.list=SCHEMA.TABLE",
     ),
     Rule(
@@ -292,8 +292,8 @@ RULES: Final = (
     ),
     Rule(
         "patterns",
-        "Each pattern of columns and tables (masks, `message.key.columns`, `column.exclude.list` and the like) matches something, and the envelope has what `add.fields` names.",
-        "It has no effect: a column that it should hide is published.",
+        "Each pattern of columns and tables (masks, `message.key.columns`, `column.exclude.list` and the like) matches something, as does each table of `snapshot.select.statement.overrides`, and the envelope has what `add.fields` names.",
+        "It has no effect: a column that it should hide is published. A snapshot with a SELECT for no captured table is refused, since rows that it should leave out would be published.",
         "Correct the property that the finding names",
     ),
     Rule(
@@ -347,9 +347,9 @@ RULES: Final = (
     ),
     Rule(
         "stored-offset",
-        "The stored offset can be read, and is of the pluggable databases of `database.pdb.name`, or of more of them.",
-        "Rows of one that is added would be missing, and from one to several, or back, topics change their names; the start is refused.",
-        "database.pdb.name=the list of before",
+        "The stored offset can be read, is of this database and of the pluggable databases of `database.pdb.name`, or of more of them, and the redo from there on is there.",
+        "In another database, or without that redo, changes would be missing; so would rows of a pluggable database that is added, and from one to several, or back, topics change their names. The start is refused.",
+        "database.pdb.name=the list of before, or minercdc offsets reset CONFIG",
     ),
     Rule(
         "open-transactions-topic",
@@ -378,7 +378,7 @@ RULES: Final = (
     Rule(
         "compacted-topics",
         "The topic of a table without a key is not compacted.",
-        "Kafka refuses records without a key in compacted topics, and the connector stops.",
+        "Kafka refuses records without a key in compacted topics, and the table is suspended.",
         "kafka-configs.sh --alter --entity-type topics --entity-name topic --add-config cleanup.policy=delete",
     ),
     Rule(

@@ -23,6 +23,7 @@ _SWITCHES = (
     "SELECT THREAD#, TO_CHAR(FIRST_TIME, 'YYYY-MM-DD HH24'), COUNT(*) FROM V$LOG_HISTORY WHERE FIRST_TIME > SYSDATE - 1"
     " GROUP BY THREAD#, TO_CHAR(FIRST_TIME, 'YYYY-MM-DD HH24') ORDER BY 3 DESC"
 )
+_ARCHIVED_LOGS = "SELECT 1 FROM V$ARCHIVED_LOG WHERE NAME IS NOT NULL AND STATUS = 'A' AND ROWNUM = 1"
 _DESTINATIONS = (
     "SELECT DEST_NAME, STATUS, TYPE, ERROR FROM V$ARCHIVE_DEST_STATUS WHERE STATUS <> 'INACTIVE' ORDER BY DEST_NAME"
 )
@@ -55,15 +56,15 @@ def nologging_tables(source: ExaminedSource) -> Iterator[Finding]:
 
 def archive_destination(source: ExaminedSource) -> Iterator[Finding]:
     """Findings, advice: one when there is no valid local archive destination, or none of the configured ones; and one for
-    each that failed or is disabled."""
+    each that failed or is disabled. A service may hide the destinations, and list archived logs all the same."""
     found = source.rows(_DESTINATIONS, "reading V$ARCHIVE_DEST_STATUS")
     usable = {str(name) for name, status, kind, _ in found if (status, kind) == ("VALID", "LOCAL")}
     wanted = source.config.log_mining.archive_destination_name
     shown = ", ".join(sorted(usable)) or "none"
-    if wanted and not usable & set(wanted):
+    if wanted and found and not usable & set(wanted):
         problem = f"archive.destination.name: {', '.join(wanted)} is no valid local destination; these are: {shown}"
         yield advice("archive-destination", problem, "Name one of these, or leave the property out.")
-    elif not usable:
+    elif not usable and (found or not source.rows(_ARCHIVED_LOGS, "reading V$ARCHIVED_LOG")):
         fix = "ALTER SYSTEM SET LOG_ARCHIVE_DEST_1 = 'LOCATION=/a/directory';"
         yield advice("archive-destination", "no archive destination is local and valid: archived logs cannot be mined", fix)
     for name, status, _, error in found:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeAlias
 
-from minercdc.errors import UnsupportedRowError
+from minercdc.errors import PrerequisiteError, UnsupportedRowError
 from minercdc.events import Event, ReadRun, SchemaChange, Scn, SnapshotMark
 from minercdc.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.schema.table import TableId, TableNames, TableSchema
@@ -33,6 +33,10 @@ _log = logging.getLogger(__name__)
 Step: TypeAlias = tuple[Sequence[Event], SignalState]
 # Rows delivered between two transactions of the stream, so that neither waits long for the other.
 _ROWS_PER_STEP = 16_384
+_NO_MARK = "the mark after a chunk is in the signal table and did not come with the stream"
+_SEE_MARKS = (
+    "Does a filter (log.mining.username.*, log.mining.clientid.*) leave out what the connector writes? See `minercdc check`."
+)
 
 
 class Reader(Protocol):
@@ -139,6 +143,8 @@ class IncrementalSnapshots:
                     yield events, state
                 continue
             outcome = self._reader.first()
+            if isinstance(outcome, Chunk) and self._is_mark_missed(outcome, complete_scn):
+                outcome = Failed(PrerequisiteError(_NO_MARK, hint=_SEE_MARKS))
             if outcome is None or not self._is_deliverable(outcome, complete_scn):
                 self.changes.prune(self._reader.floor())
                 return
@@ -176,6 +182,10 @@ class IncrementalSnapshots:
             # The chunk was read before that commit, so it has nothing of that SCN or later.
             chunk.ceiling = self._closed.get(chunk.window, 1) - 1
         return 0 < chunk.ceiling <= complete_scn
+
+    def _is_mark_missed(self, chunk: Chunk, complete_scn: int) -> bool:
+        """Whether the stream has come past the chunk's high mark and did not have it."""
+        return 0 < chunk.closed_scn <= complete_scn and not chunk.ceiling and chunk.window not in self._closed
 
     def _deliver_outcome(
         self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, outcome: Outcome, time_us: int

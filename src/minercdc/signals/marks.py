@@ -8,17 +8,21 @@ everything committed before.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
 import oracledb
 
+from minercdc.errors import MiningSessionError, PrerequisiteError, SourceError, TransientSourceError
 from minercdc.oracle.codes import code_of, oracle_errors
 from minercdc.schema.table import TableId
 from minercdc.signals.signal import CLOSE_MARK, OPEN_MARK
 
 _OPEN, _CLOSE = "-open", "-close"
+_FIX = "`minercdc check` has what the signal table lacks; incremental.snapshot.watermarking.strategy=scn needs none."
 
 
 def window_of(mark_id: str, type_: str) -> tuple[str, bool] | None:
@@ -37,7 +41,8 @@ def window_of(mark_id: str, type_: str) -> tuple[str, bool] | None:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Writes marks; each method commits, and raises SourceError or PrerequisiteError when Oracle refuses.
+    """Writes marks; each method commits. It raises PrerequisiteError when a mark cannot be written or deleted, and TransientSourceError or
+    MiningSessionError when that may pass.
 
     :param table: the signal table, with three columns.
     :param close_by: `insert` another row, or `delete` that of the opening.
@@ -54,26 +59,43 @@ class Marks:
         data = json.dumps({"openWindowTimestamp": _iso(now_ms)})
         self._insert(connection, window + _OPEN, OPEN_MARK, data)
 
-    def close(self, connection: oracledb.Connection, window: str, opened_ms: int, now_ms: int) -> None:
+    def close(
+        self, connection: oracledb.Connection, window: str, opened_ms: int, now_ms: int, *, again: bool = False
+    ) -> None:
         """Write the window's high mark. May be repeated when it is not known whether the first attempt was committed.
 
         :param opened_ms: `now_ms` of `open`.
         :param now_ms: milliseconds since the epoch.
+        :param again: an earlier attempt may have been committed.
         """
         if self.close_by == "delete":
-            with oracle_errors(f"deleting a mark from {self.table}"), connection.cursor() as cursor:
+            with self._marking("deleting a mark from"), connection.cursor() as cursor:
                 cursor.execute(f"DELETE FROM {self._name} WHERE ID = :id", {"id": window + _OPEN})
+                deleted = cursor.rowcount
                 connection.commit()
+            if not deleted and not again:
+                raise PrerequisiteError(f"deleting a mark from {self.table}: it is not there by its ID", hint=_FIX)
             return
         data = json.dumps({"openWindowTimestamp": _iso(opened_ms), "closeWindowTimestamp": _iso(now_ms)})
         self._insert(connection, window + _CLOSE, CLOSE_MARK, data)
+
+    @contextmanager
+    def _marking(self, doing: str) -> Iterator[None]:
+        """Within the context, Oracle's refusal is a PrerequisiteError: of the signal table, not of the one that is read."""
+        try:
+            with oracle_errors(f"{doing} {self.table}"):
+                yield
+        except (TransientSourceError, MiningSessionError):
+            raise
+        except SourceError as error:
+            raise PrerequisiteError(error.message, hint=_FIX) from error
 
     @property
     def _name(self) -> str:
         return f'"{self.table.schema}"."{self.table.table}"'
 
     def _insert(self, connection: oracledb.Connection, mark: str, type_: str, data: str) -> None:
-        with oracle_errors(f"writing a mark into {self.table}"), connection.cursor() as cursor:
+        with self._marking("writing a mark into"), connection.cursor() as cursor:
             try:
                 cursor.execute(f"INSERT INTO {self._name} VALUES (:1, :2, :3)", [mark, type_, data])
             except oracledb.IntegrityError as error:

@@ -130,10 +130,17 @@ class ReaderContext:
 
 @dataclass(slots=True)
 class _Window:
-    """The window of a chunk whose high mark is not written yet; its low mark was at `opened_ms`, milliseconds since the epoch."""
+    """The window of a chunk whose high mark is not written yet.
+
+    :param opened_ms: time of its low mark, milliseconds since the epoch.
+    :param chunk: what was read in it; None before.
+    :param tried: the high mark may be written.
+    """
 
     id: str
     opened_ms: int
+    chunk: Chunk | None = None
+    tried: bool = False
 
 
 @dataclass(slots=True)
@@ -205,22 +212,30 @@ class _Reading:
                 return
             except (SnapshotTooOldError, TransientSourceError, MiningSessionError) as error:
                 if tries >= _TRIES and self._state == read:
-                    self._put(Failed(error, self._present_scn()))
+                    self._fail(error)
                     return
                 self._too_old |= isinstance(error, SnapshotTooOldError)
                 _log.warning("%s: %s; reading on in %.0f s", self._table, error.message, wait)
             except SourceError as error:
                 if not self._outdated(error):
-                    self._put(Failed(error, self._present_scn()))
+                    self._fail(error)
                     return
             except MinerCdcError as error:
-                self._put(Failed(error, self._present_scn()))
+                self._fail(error)
                 return
             except Exception as error:
                 self._put(Broken(error))
                 return
             wait, tries = (min(2 * wait, _LONGEST_WAIT_SECONDS), tries) if self._state == read else (_WAIT_SECONDS, 0)
             self._abandoned.wait(wait)
+
+    def _fail(self, error: MinerCdcError) -> None:
+        """Put Failed, in place of a chunk whose high mark cannot be written: it would be waited for without end."""
+        scn = self._present_scn()
+        with self._changed:
+            waits = self._unclosed.chunk if self._unclosed else None
+            self._flight.outcomes = deque(one for one in self._flight.outcomes if one is not waits)
+        self._put(Failed(error, scn))
 
     def _connect(self) -> oracledb.Connection:
         connection = self._context.connect(self._table.database)
@@ -339,15 +354,19 @@ class _Reading:
             if rows
             else replace(self._end(keyset, floor, 0, time_us), window=window.id)
         )
-        self._unclosed = window
+        window.chunk, self._unclosed = chunk, window
         self._put(chunk)
         self._close(connection)
         return not final
 
     def _close(self, connection: oracledb.Connection) -> None:
-        assert self._unclosed is not None
-        assert self._context.marks is not None
-        self._context.marks.close(connection, self._unclosed.id, self._unclosed.opened_ms, self._context.now_ms())
+        window, marks = self._unclosed, self._context.marks
+        assert window is not None
+        assert marks is not None
+        again, window.tried = window.tried, True
+        marks.close(connection, window.id, window.opened_ms, self._context.now_ms(), again=again)
+        if window.chunk is not None:
+            window.chunk.closed_scn = present_scn(connection)
         self._unclosed = None
 
     def _fetched(

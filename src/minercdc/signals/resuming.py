@@ -32,7 +32,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import TypeAlias
 
-from minercdc.errors import MinerCdcError, SharedTopicError, SnapshotTooOldError, TransientSourceError
+from minercdc.errors import MinerCdcError, RecordSchemaError, SnapshotTooOldError, TransientSourceError
 from minercdc.events import Event, Notification, SchemaChange, Scn, SuspensionChange, VanishedRow
 from minercdc.offset import AdHocSnapshot, Resumption, SignalState, SuspendedTable, TableRead
 from minercdc.schema.table import TableId, TableNames, TableSchema
@@ -73,7 +73,7 @@ class Resumptions:
         names: TableNames,
         *,
         why: str = "",
-        refusal: Callable[[TableId], SharedTopicError | None] = lambda _: None,
+        refusal: Callable[[TableId], RecordSchemaError | None] = lambda _: None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._suspended = suspended

@@ -36,6 +36,7 @@ class Chunk:
     :param time_us: when it was read, microseconds since the epoch in UTC.
     :param final: no chunk follows it.
     :param size: bytes it holds, roughly.
+    :param closed_scn: an SCN at or after its high mark; 0 while that is not written, and without marks.
     """
 
     rows: FetchedRows
@@ -46,6 +47,7 @@ class Chunk:
     final: bool
     window: str = ""
     size: int = 0
+    closed_scn: int = 0
 
 
 class Changes:

@@ -34,7 +34,7 @@ def json_line(record: Record) -> bytes:
 
 def json_lines(records: Sequence[Record]) -> bytes:
     """The lines of records, as of `json_line`, one after the other; by the native path where that encoded them."""
-    if native.rows is not None and isinstance(records, native.rows.Records):
+    if native.rows is not None and isinstance(records, native.rows.Records) and not records.own:
         lines: bytes = records.lines(_topic_text, _BETWEEN, _headers_text(records.headers))
         return lines
     return b"".join(map(json_line, records))

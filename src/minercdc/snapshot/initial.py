@@ -16,6 +16,7 @@ from dataclasses import replace
 import oracledb
 
 from minercdc.config.sections import SnapshotConfig
+from minercdc.config.selects import select_of, unmatched
 from minercdc.contracts import StopFlag
 from minercdc.errors import ConfigError, SchemaHistoryError
 from minercdc.events import Event, Progress, Scn
@@ -54,7 +55,7 @@ class InitialSnapshot:
     :param fix: fixes the SCN, and reads the structures.
     :param start_position: (SCN of the snapshot, SCN to mine from) -> position that streaming starts from.
     :param load_position: makes that position of its JSON.
-    :param selects: upper-case `SCHEMA.TABLE` -> SELECT to read instead of the table, which must have a key.
+    :param selects: name of a table (`config.selects.plain_name`) -> SELECT to read instead of the table, which must have a key.
     :param query: what else a table is read by (`snapshot.query.mode=custom`); None for nothing else.
     :param lobs: `lob.enabled`: read large values; without it they are UNAVAILABLE.
     :param databases: all that the tables are in, when there are several pluggable ones; `connect` and `fix` are of the first
@@ -103,7 +104,7 @@ class InitialSnapshot:
 
         :param state: None for a new snapshot; the stored state of an interrupted one, to go on with.
         :raises SchemaHistoryError: `tables` lacks a table of the stored state.
-        :raises ConfigError: a table with a SELECT has no key, a pattern took too long, or the callable of
+        :raises ConfigError: a SELECT is for no captured table, a table with a SELECT has no key, a pattern took too long, or the callable of
             `snapshot.query.mode=custom` returned neither a SELECT nor None; what it raises is raised.
         :raises MinerCdcError: what `connect`, `fix`, `start_position`, `load_position` and `SnapshotRows.read` raise.
         """
@@ -113,6 +114,7 @@ class InitialSnapshot:
             state = yield from self._plan()
         else:
             _log.info("going on with the snapshot at SCN %s", state.scn)
+            self._check_selects([self._databases.names.table(table.table) for table in state.tables])
         state, left_out = self._divided(state)
         rows = SnapshotRows(
             *(state, [self._scan(table.table, state.scn) for table in state.tables], self._now),
@@ -157,8 +159,8 @@ class InitialSnapshot:
             _log.info(
                 "snapshot of %d tables as of SCN %s; streaming will start from %s", *(len(fixed.schemas), fixed.scn, start)
             )
+            self._check_names([schema.id for schema in fixed.schemas])
             yield from describe(self._tables, fixed.schemas, fixed.scn, self._now_us(), ddl=fixed.ddl, reads=self._reads)
-            self._warn_of_names([schema.id for schema in fixed.schemas])
             wanted = [schema for schema in fixed.schemas if self._reads(schema.id)]
             state = SnapshotState(fixed.scn, start.to_json(), tuple(self._in_order(connection, wanted, fixed.scn)))
         finally:
@@ -203,14 +205,19 @@ class InitialSnapshot:
         cuts = cuts_of(connection, schema.id, wanted)
         return tuple(ChunkProgress(first, until) for first, until in zip((None, *cuts), (*cuts, None), strict=True))
 
-    def _warn_of_names(self, captured: Sequence[TableId]) -> None:
-        """Log a warning for each pattern and name of the snapshot's properties that matches no captured table, and so has no
-        effect."""
+    def _check_names(self, captured: Sequence[TableId]) -> None:
+        """Log a warning for each pattern of `snapshot.include.collection.list` that matches no captured table. Raises as
+        `_check_selects`."""
+        self._check_selects(captured)
         for pattern in self._config.snapshot_include_collection_list:
             if not any(names(pattern, table) for table in captured):
                 _log.warning("snapshot.include.collection.list: %s is no captured table", pattern)
-        for name in sorted(set(self._selects) - {str(table).upper() for table in captured}):
-            _log.warning("snapshot.select.statement.overrides: %s is no captured table", name)
+
+    def _check_selects(self, captured: Sequence[TableId]) -> None:
+        """Raise ConfigError when a SELECT is given for what is no captured table: all rows of the table that is meant would be
+        published."""
+        if problems := [problem for problem, _ in unmatched(self._selects, captured)]:
+            raise ConfigError(problems, hint="No row was read. Correct the names, or leave them out.")
 
     def _reads(self, table: TableId) -> bool:
         """Whether the table's rows are wanted, and not its structure only, by `snapshot.include.collection.list`."""
@@ -219,7 +226,7 @@ class InitialSnapshot:
 
     def _select(self, table: TableSchema) -> str | None:
         """The SELECT of the user's that a table is read by; None when all of it is read."""
-        given = self._selects.get(str(table.id).upper())
+        given = select_of(self._selects, table.id)
         return self._query(table) if given is None and self._query else given
 
     def _table(self, name: str) -> TableSchema:

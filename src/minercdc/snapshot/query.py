@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from minercdc.config.plugin import load_callable
 from minercdc.config.sections import SnapshotConfig
+from minercdc.config.select_text import without_end
 from minercdc.errors import ConfigError
 from minercdc.schema.table import TableSchema
 
@@ -16,8 +17,8 @@ else."""
 
 
 def query_of(config: SnapshotConfig) -> Query | None:
-    """A Query that calls the user's callable with `SCHEMA.TABLE` and a list of the columns' names, and takes a `;` off its
-    SELECT; an empty SELECT counts as None. None where no callable is configured.
+    """A Query that calls the user's callable with `SCHEMA.TABLE` and a list of the columns' names, and takes what may not stand in
+    parentheses off the end of its SELECT; an empty SELECT counts as None. None where no callable is configured.
 
     :raises ConfigError: `snapshot.query.mode.custom.name` names nothing that can be called.
     """
@@ -30,6 +31,6 @@ def query_of(config: SnapshotConfig) -> Query | None:
         select = called(str(table.id), [column.name for column in table.columns])
         if select is not None and not isinstance(select, str):
             raise ConfigError([f"snapshot.query.mode.custom.name: {name} returned {select!r}, neither a SELECT nor None"])
-        return select.strip().rstrip(";") if select else None
+        return without_end(select).strip() or None if select else None
 
     return query

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 import oracledb
 
 from minercdc import native
+from minercdc.config.select_text import without_end
 from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
 from minercdc.events import FetchedRow, FetchedRows
 from minercdc.offset import ChunkProgress
@@ -111,7 +112,7 @@ def scan_sql(schema: TableSchema, scn: int, chunk: ChunkProgress, expressions: s
 def select_sql(schema: TableSchema, select: str, *, lobs: bool = True) -> str:
     """SELECT of `selected_columns` from a user's SELECT, which has to return all columns of the table by name. Raises
     ValueDecodeError when a column's type is not supported."""
-    return f"SELECT {selected_columns(schema, 'NULL', lobs)} FROM ({select})"
+    return f"SELECT {selected_columns(schema, 'NULL', lobs)} FROM ({without_end(select)})"
 
 
 def count_rows(connection: oracledb.Connection, table: TableId, scn: int) -> int | None:

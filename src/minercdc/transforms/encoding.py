@@ -11,6 +11,7 @@ from minercdc.errors import DecodeError, RecordSchemaError, ValueDecodeError
 from minercdc.events import ChangeEvent, Event
 from minercdc.formats.connect import Schema, numbered, schema_of, split
 from minercdc.formats.converting import rewriting
+from minercdc.kafka.refused_topics import RefusedTopics
 from minercdc.transforms.chain import Chain
 from minercdc.transforms.record import BySchema, ConnectRecord, Headers, Typed, utf8
 
@@ -24,10 +25,13 @@ class RecordTransformer:
     """Applies the chain of a configuration to records whose keys and values have schemas, or the numbers of such.
 
     :param reserved: topics that no record may be routed to, each with the property that names it.
+    :param refused: topics that Kafka refused; None for none.
     """
 
-    def __init__(self, chain: Chain, reserved: Mapping[str, str] | None = None) -> None:
-        self._chain = chain
+    def __init__(
+        self, chain: Chain, reserved: Mapping[str, str] | None = None, refused: RefusedTopics | None = None
+    ) -> None:
+        self._chain, self._refused = chain, refused or RefusedTopics()
         self._reserved = reserved or {}
         self._topics: set[str] = set()  # that records were routed to
         self._schemas: dict[bytes, Schema] = {}
@@ -53,7 +57,7 @@ class RecordTransformer:
         done = self._chain(ConnectRecord(record.topic, key, value, headers, record.partition))
         if done is None:
             return None
-        if done.topic != record.topic and done.topic not in self._topics:
+        if done.topic != record.topic:
             self._check_topic(done.topic)
         # Rows without a key keep their order, as before.
         partition = 0 if done.key is None else None if record.key is None else done.partition
@@ -66,6 +70,10 @@ class RecordTransformer:
         )
 
     def _check_topic(self, topic: str) -> None:
+        if (refusal := self._refused.refusal(topic, "")) is not None:
+            raise refusal
+        if topic in self._topics:
+            return
         if not _TOPIC.fullmatch(topic) or topic in (".", ".."):
             raise ValueDecodeError(f"a record is routed to {topic!r}, which cannot be the name of a topic")
         if topic in self._reserved:

@@ -175,7 +175,7 @@ class _Unwrap:
             if (schema := reference.schema_in(envelope)) is not None:
                 members.append(member(schema, reference.name))
                 added.append((f",{encode_basestring(reference.name)}:".encode(), reference, reference.cut_in(envelope)))
-        row = bare(after)
+        row = {**bare(after), "optional": False}  # as Debezium: a record has its row, or no value
         headers = [(reference, schema) for reference in self._headers if (schema := reference.schema_in(envelope))]
         names = {field["field"] for field in row["fields"]}
         cut = _parsed if names & {"after", "source"} else _cut

@@ -1,4 +1,4 @@
-"""The type family of BOOLEAN (23ai). Row text is `true` or `false`. Values come from snapshots only: LogMiner prints rows of
+"""The type family of BOOLEAN (23ai). Row text is `true` or `false`. Values come from snapshots and OpenLogReplicator: LogMiner prints rows of
 a table with such a column as `Unsupported`."""
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.formats.configured import record_converter
 from minercdc.formats.naming import Naming
 from minercdc.kafka.ownership import Ownership
+from minercdc.kafka.refused_topics import RefusedTopics
 from minercdc.metrics import Counters
 from minercdc.notices.posting import Posting
 from minercdc.pipeline import PipelineFactory, Target
@@ -72,7 +73,8 @@ def build(
         log.info("%s has no effect here: %s", name, reason)
     counted = counters or Counters()
     decided = decide or decision_of(config.snapshot)
-    transformer = RecordTransformer(chain_of(config.transforms), _reserved(config)) if config.transforms else None
+    refused, chain = RefusedTopics(), chain_of(config.transforms)
+    transformer = RecordTransformer(chain, _reserved(config), refused) if config.transforms else None
     schemas = (config.values.key_converter_schemas_enable, config.values.value_converter_schemas_enable)
     converter = record_converter(
         config.converters,
@@ -88,7 +90,7 @@ def build(
     ownership = ownership or Ownership(config.identity.name)
     seen = watch or Watch(counted)
     posting = posting or Posting(config.notifications, config.identity.topic_prefix, seen)
-    process = ProcessState(decided, seen, channels, ownership, posting, converter, transformer, target, prepared)
+    process = ProcessState(decided, seen, channels, ownership, posting, converter, transformer, target, prepared, refused)
     return PipelineFactory(
         open_pipeline=lambda: PipelineParts(config, process, counted).open(),
         max_restarts=config.run.errors_max_retries,

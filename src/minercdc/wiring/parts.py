@@ -13,7 +13,7 @@ import oracledb
 from minercdc import native
 from minercdc.capture.adapter import Adapter, CaptureContext, Secondary
 from minercdc.capture.registry import adapter_factory, adopt
-from minercdc.checks import check_internal_topics, check_prerequisites, refuse_unprepared
+from minercdc.checks import check_internal_topics, check_prerequisites, refuse_unprepared, refuse_without_table
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import KafkaConfig
 from minercdc.config.topics import partition_rules
@@ -30,10 +30,12 @@ from minercdc.left_out import is_skipped
 from minercdc.lost_rules import lost_rules
 from minercdc.metrics import Counters
 from minercdc.offset import Offset, Position
+from minercdc.oracle.captured_later import captured_later, how_to_read
 from minercdc.oracle.connect import connect
-from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.object_ids import ObjectIds
 from minercdc.oracle.prerequisites import unlogged
+from minercdc.oracle.present_scn import not_reached
 from minercdc.pipeline import Bounds, Pipeline
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
@@ -89,9 +91,10 @@ class PipelineParts:
         self._described = Described(comments=self._comments, ddl=config.topics.include_schema_changes and not process.target)
         self._tables = Tables(comments=self._comments)
         self._connect_to, self._databases = connect, SourceDatabases(config, connect)
-        self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+        refused = process.refused_topics
+        self._client = KafkaClient(config.kafka, config.topics, config.kafka_client, refused)
         self._suspensions = Suspensions(self._databases.names.of)
-        self._topics = topic_names(config, self._suspensions.gives_up_topic)
+        self._topics = topic_names(config, self._suspensions.gives_up_topic, refused)
         self._history = history or schema_history(
             *(config, self._client, self._topics), process.prepared.history if process.prepared else None
         )
@@ -287,16 +290,22 @@ class PipelineParts:
 
     def _snapshot(self, offset: Offset | None) -> Snapshot | None:
         process, adapter = self._process, self.opened()
-        if not process.checked:
+        if is_start := not process.checked:
             of_topics = check_internal_topics(self._config, self._client)
             check = process.prepared.findings if process.prepared else check_prerequisites
             of_database = check(self._config, first=offset is None)
             refuse_unprepared([*of_topics, *of_database])
+            if offset is None:
+                refuse_without_table(of_database)
             process.checked, process.first_offset = True, offset
         position = None if offset is None or offset.position is None else adapter.capture.load_position(offset.position)
         if self._databases.are_several and offset is not None and offset.snapshot is not None:
             adapter.capture.load_position(offset.snapshot.start)  # of these databases? before any of them is read
         steps = process.steps = self._steps(offset, adapter, position)
+        if offset is not None and (position is None or not steps.data):
+            self._refuse_unreached(offset, position)
+        if is_start and position is not None and not steps.data:
+            self._warn_of_captured_later(position)
         if steps.data:
             return InitialSnapshot(
                 self._databases.connect_first,
@@ -322,6 +331,35 @@ class PipelineParts:
             lambda fixed: position or adapter.start_position(fixed.scn, fixed.mine_from),
         )
 
+    def _warn_of_captured_later(self, position: Position) -> None:
+        """Log a warning for each captured table that was not captured before and has rows of before, which nothing reads: it is in
+        neither the snapshot nor the redo to come. Nothing where no rows are read of any table, and for an adapter that finds new
+        tables by itself. Raises as `captured_later`."""
+        if self._config.snapshot.snapshot_mode in ("no_data", "recovery") or not self._factory.reads_redo:
+            return
+        for database, wanted in self._databases.filters.items():
+            with closing(self._databases.connect(database)) as connection:
+                captured = read_table_ids(connection, wanted, database)
+                found = captured_later(connection, captured, list(self._tables), position.delivered_scn)
+            for table in found:
+                log.warning(
+                    "%s is captured, and was not before: rows that it has already are not published, only their changes."
+                    "  To read them: %s",
+                    *(table, how_to_read(table)),
+                )
+
+    def _refuse_unreached(self, offset: Offset, position: Position | None) -> None:
+        """Raise LogGapError when the database has not come to the SCN that the offset goes on from, nor to that of an unfinished
+        snapshot; SourceError or PrerequisiteError when that cannot be read."""
+        scn = position.delivered_scn if position is not None else offset.snapshot.scn if offset.snapshot is not None else 0
+        with closing(self._databases.connect_first()) as connection:
+            if gap := not_reached(connection, scn):
+                raise gap
+
+    def _gap(self, adapter: Adapter, position: Position) -> MinerCdcError | None:
+        with closing(self._databases.connect_first()) as connection:
+            return not_reached(connection, position.delivered_scn) or adapter.unreadable(position)
+
     def _steps(self, offset: Offset | None, adapter: Adapter, position: Position | None) -> Steps:
         """What is to be done before streaming; nothing when this is a restart within the process that has got somewhere.
         Where the redo is gone and that is to be met by a new snapshot, a warning is logged. Raises as
@@ -335,7 +373,7 @@ class PipelineParts:
             return replace(steps, data=False, schema=True) if process.handover else steps
         if offset != process.first_offset:
             return replace(steps, data=False, schema=process.schema_lost)
-        if steps.again_on_data_error and (gap := adapter.unreadable(position)):
+        if steps.again_on_data_error and (gap := self._gap(adapter, position)):
             log.warning("%s; a new snapshot is taken", gap.message)
             return replace(steps, data=True)
         return steps

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from minercdc.formats.converting import RecordConverter
 from minercdc.kafka.ownership import Ownership
+from minercdc.kafka.refused_topics import RefusedTopics
 from minercdc.notices.posting import Posting
 from minercdc.offset import Offset
 from minercdc.pipeline import Target
@@ -28,6 +29,7 @@ class ProcessState:
     :param transformer: None where there are no transformations.
     :param target: where events go instead of the configured sink; None: to that sink.
     :param prepared: what was made ready while this process was a standby; None: nothing ever is.
+    :param refused_topics: topics that Kafka refused, and records in them; None for none yet.
     :ivar first_offset: the offset found at the start; one that differs was committed by this process.
     :ivar checked: the database is checked.
     :ivar handover: the offset that was loaded last is of another family of adapters.
@@ -46,7 +48,9 @@ class ProcessState:
         transformer: RecordTransformer | None = None,
         target: Target | None = None,
         prepared: Prepared | None = None,
+        refused_topics: RefusedTopics | None = None,
     ) -> None:
+        self.refused_topics = refused_topics or RefusedTopics()
         self.ownership = ownership
         self.target = target
         self.prepared = prepared

@@ -58,6 +58,16 @@ def test_the_view_has_what_matters_and_takes_names_as_they_are() -> None:
     assert text.count("aa ") == 1, "a transaction that both know is one line"
 
 
+def test_while_it_is_down_the_sentence_is_red() -> None:
+    counters = Counters(phase="reconnecting", trouble="ORA-12541: no listener")
+    status = Status(counters, Watch(counters), History(counters, lambda: NOW), {"name": "shop"}, now=lambda: NOW)
+    console = Console(file=io.StringIO(), width=300, highlight=False, force_terminal=True, color_system="standard")
+    console.print(view(json.loads(json.dumps(status.document()))))
+    out = console.file
+    assert isinstance(out, io.StringIO)
+    assert "\x1b[31mWaiting, and trying again, since ORA-12541: no listener" in out.getvalue()
+
+
 def test_into_a_pipe_lines_are_not_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
     console = output()
     console.print("x" * 300 + " y")

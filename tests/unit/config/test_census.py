@@ -62,6 +62,13 @@ def test_the_xstream_tutorial_is_refused_by_name() -> None:
     assert any(line.startswith("xstream.out.server.name: not supported (XStream") for line in caught.value.problems)
 
 
+def test_what_debezium_does_not_read_has_no_effect_here_either() -> None:
+    given = {"log.mining.continuous.mine": "true", "database.jdbc.driver": "oracle.jdbc.OracleDriver"}
+    given |= {"database.out.server.name": "dbzxout", "database.connection.adapter": "logminer"}
+    ignored = parse_properties({**GOOD, **given}).ignored
+    assert {"log.mining.continuous.mine", "database.jdbc.driver", "xstream.out.server.name"} <= ignored.keys()
+
+
 def test_a_name_counts_before_a_prefix_of_it() -> None:
     given = {"debezium.sink.kafka.wait.message.delivery.timeout.ms": "1", "driver.oracle.net.keepAlive": "true"}
     assert set(given) <= parse_properties({**GOOD, **given}).ignored.keys()

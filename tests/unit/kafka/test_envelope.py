@@ -13,7 +13,8 @@ from minercdc.config.load import parse_properties
 from minercdc.contracts import Record
 from minercdc.errors import SchemaMismatchError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Op, Row, SchemaChange, Scn, SnapshotMark, TransactionInfo
-from minercdc.kafka.envelope import EnvelopeEncoder
+from minercdc.formats.connect import payload_of
+from minercdc.kafka.envelope import UNAVAILABLE_HEADER, EnvelopeEncoder
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.table_changes import published, remembered, table_of
 from minercdc.kafka.table_format import TableFormats
@@ -156,10 +157,12 @@ def test_a_delete_has_a_tombstone_unless_switched_off() -> None:
     assert len(encoder(tombstones_on_delete="false").encode(event(Op.DELETE, NEW, None))) == 1
 
 
-def test_a_key_change_is_a_delete_a_tombstone_and_a_create_that_name_each_other() -> None:
+@pytest.mark.parametrize("schemas", ["false", "true"])
+def test_a_key_change_is_a_delete_a_tombstone_and_a_create_that_name_each_other(schemas: str) -> None:
+    """The headers have no schema, as Connect writes them, whether keys have one or not."""
     moved: Row = ("70022", *NEW[1:])
-    delete, tombstone, create = encoder().encode(event(Op.UPDATE, NEW, moved))
-    assert [r.key for r in (delete, tombstone, create)] == [
+    delete, tombstone, create = encoder(key_converter_schemas_enable=schemas).encode(event(Op.UPDATE, NEW, moved))
+    assert [r.key if schemas == "false" else payload_of(r.key or b"") for r in (delete, tombstone, create)] == [
         b'{"ORDER_ID":70021}',
         b'{"ORDER_ID":70021}',
         b'{"ORDER_ID":70022}',
@@ -205,6 +208,26 @@ def test_what_redo_does_not_hold_has_a_placeholder_where_the_type_has_room_for_o
     (record,) = encoder(lambda: 0, handling).encode(event(Op.UPDATE, row, row, table))
     expected = dict.fromkeys([*kinds, "N"], None) | dict.fromkeys(texts, PLACEHOLDER) | dict.fromkeys(images, printed)
     assert value_of(record)["before"] == value_of(record)["after"] == expected
+    ((name, names),) = record.headers
+    assert (name, json.loads(names)) == (UNAVAILABLE_HEADER, [*kinds, "N"]), "those that are null for want of one"
+
+
+def test_a_header_names_what_redo_does_not_hold_of_the_row_after_or_of_a_delete() -> None:
+    table = TableSchema(LOG.id, (Column("ID", "NUMBER", 9, 0), Column("N", "NUMBER"), Column("V", "VARCHAR2", 9)), (0,))
+
+    def named(op: Op, before: Row | None, after: Row | None) -> list[list[str]]:
+        records = encoder(lambda: 0).encode(event(op, before, after, table))
+        return [
+            [n for name, value in record.headers if name == UNAVAILABLE_HEADER for n in json.loads(value)]
+            for record in records
+        ]
+
+    whole, partly, text = ("1", "7", "a"), ("1", UNAVAILABLE, "a"), ("1", "7", UNAVAILABLE)
+    assert named(Op.UPDATE, partly, whole) == [[]]
+    assert named(Op.UPDATE, partly, partly) == [["N"]]
+    assert named(Op.UPDATE, text, text) == [[]], "it has a placeholder"
+    assert named(Op.DELETE, partly, None) == [["N"], []], "a tombstone has none"
+    assert named(Op.UPDATE, partly, ("2", UNAVAILABLE, "a")) == [["N"], [], ["N"]], "a change of the key"
 
 
 def test_a_row_whose_key_redo_does_not_hold_is_refused_with_the_sql_that_helps() -> None:

@@ -8,7 +8,8 @@ import pytest
 from tests.unit.config.test_load import GOOD
 
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.errors import ConfigError, SharedTopicError
+from minercdc.errors import ConfigError, DeliveryError, RecordSchemaError, SharedTopicError
+from minercdc.kafka.refused_topics import RefusedTopics
 from minercdc.kafka.topics import TopicNames
 from minercdc.schema.table import TableId
 from minercdc.selection import topic_names
@@ -114,6 +115,41 @@ def test_two_tables_never_share_a_topic_nor_take_one_of_the_connectors_own() -> 
         names(topic_naming_strategy=f"{__name__}:by_owner").of_table(A)
     with pytest.raises(ConfigError, match="cannot be loaded"):
         names(topic_naming_strategy=f"{__name__}:nothing")
+
+
+def test_topics_that_differ_in_dots_and_underscores_are_one_for_kafka(tmp_path: Path) -> None:
+    dotted, other = TableId("ORCLPDB1", "SHOP", "DAY.SUM"), TableId("ORCLPDB1", "SHOP", "DAY_SUM")
+    topics = names()
+    topics.claim([dotted])
+    with pytest.raises(SharedTopicError, match=r"SHOP.DAY.SUM and SHOP.DAY_SUM .* differ in \. and _ only"):
+        topics.of_table(other)
+    topics.release(dotted)
+    assert topics.of_table(other) == "server1.SHOP.DAY_SUM"
+    own = topic_names(config(notification_enabled_channels="sink", notification_sink_topic_name="server1_SHOP_DAY.SUM"))
+    with pytest.raises(SharedTopicError, match=r"one of the connector's own topics, server1_SHOP_DAY\.SUM for Kafka"):
+        own.of_table(other)
+    files = topic_names(config(debezium_sink_type="json", minercdc_sink_path=str(tmp_path / "x")))
+    assert files.of_table(dotted) != files.of_table(other)
+
+
+def test_a_topic_that_kafka_refused_is_a_failure_of_its_table_until_it_is_resumed() -> None:
+    refused, suspended = RefusedTopics(), set[TableId]()
+    topics = topic_names(config(), suspended.__contains__, refused)
+    assert isinstance(refused.note("server1.SHOP.ORDER_A_1", "INVALID_RECORD"), DeliveryError)
+    with pytest.raises(RecordSchemaError, match=r"INVALID_RECORD \(table SHOP.ORDER_A\$1\)"):
+        topics.of_table(A)
+    assert topics.of_table(TableId("ORCLPDB1", "SHOP", "B"))
+    suspended.add(A)
+    assert topics.refusal(A) is None, "as `resume-table` sees it"
+    suspended.clear()
+    assert topics.of_table(A) == "server1.SHOP.ORDER_A_1"
+
+
+def test_a_refusal_that_no_table_is_set_aside_for_stops() -> None:
+    refused = RefusedTopics()
+    first, second = (refused.note("server1-notes", "INVALID_RECORD") for _ in range(2))
+    assert isinstance(first, DeliveryError)
+    assert not isinstance(second, DeliveryError)
 
 
 BEATS = {"heartbeat_interval_ms": "1000"}

@@ -116,6 +116,7 @@ def test_the_mark_is_that_of_the_connectors_last_offset(config: ConnectorConfig,
     monkeypatch.setattr(KafkaClient, "read_range", lambda self, topic, partition, begin, until: messages[begin:until])
     monkeypatch.setattr(KafkaClient, "topic_ids", lambda self, names: {"p.S.T": "1"})
     marks = Marks(config, KafkaClient(config.kafka, config.topics, {}))
+    assert "has no offset in topic" in marks.missing
     found = []
     for end in range(1, 5):  # noqa: B007 - read by the lambda
         mark = marks.newest()
@@ -123,6 +124,7 @@ def test_the_mark_is_that_of_the_connectors_last_offset(config: ConnectorConfig,
         found.append((mark.scn, mark.snapshot))
     assert found == [(7, True), (7, True), (12, False), (12, False)]
     assert marks.newest() is None, "nothing new"
+    assert marks.missing == ""
 
 
 def test_a_table_whose_rows_moved_is_brought_to_the_move_first_where_values_are_missing() -> None:

@@ -43,6 +43,31 @@ def error(code: str, recoverable: bool = False, number: int = 0, text: str = "")
     return oracledb.DatabaseError(Detail(full_code=code, isrecoverable=recoverable, code=number, text=text))
 
 
+PASSES = (
+    18,
+    19,
+    20,
+    257,
+    1035,
+    1219,
+    2391,
+    2392,
+    2399,
+    10997,
+    12505,
+    12518,
+    12526,
+    12527,
+    16014,
+    16456,
+    19809,
+    25402,
+    25408,
+    28365,
+)
+"""Sessions, processes, archiver, restricted, opening, failover: until a DBA, or time, has settled it."""
+
+
 @pytest.mark.parametrize(
     ("code", "kind"),
     [
@@ -64,6 +89,7 @@ def error(code: str, recoverable: bool = False, number: int = 0, text: str = "")
         ("ORA-01368", MiningSessionError),
         ("ORA-01109", TransientSourceError),
         ("ORA-16331", TransientSourceError),
+        *((f"ORA-{code:05}", TransientSourceError) for code in PASSES),
     ],
 )
 def test_code_decides_what_is_done(code: str, kind: type[MinerCdcError]) -> None:
@@ -239,3 +265,21 @@ def test_a_password_within_the_url_appears_in_no_message(url: str, dsn: str, mon
     shown = "".join(traceback.format_exception(caught.value))
     assert "secret" not in shown
     assert "connecting to" in shown
+
+
+@pytest.mark.parametrize(
+    ("pattern", "meant"),
+    [
+        ("ORDERS", "SHOP.ORDERS"),
+        (r"OTHERDB\.SHOP\.ORDERS", "SHOP.ORDERS"),
+        (r"SHOP\.ORDRES", "SHOP.ORDERS"),
+        ("nothing.like.it", ""),
+    ],
+)
+def test_the_table_that_was_meant_is_named(pattern: str, meant: str) -> None:
+    visible = [TableId("DB", "SHOP", "ORDERS"), TableId("DB", "SHOP", "CUSTOMERS"), TableId("DB", "OLD", "ORDERS")]
+    table_filter = TableFilter(schema_include=["SHOP"], table_include=[pattern])
+    (finding,) = filter_findings(table_filter, [], "CDC", lambda: visible)
+    assert finding.problem == f"table.include.list: '{pattern}' matches no table" + (
+        f"; did you mean {meant}?" if meant else ""
+    )

@@ -193,6 +193,8 @@ BROKEN: list[tuple[str, Answers, dict[str, str], str, str]] = [
 ]
 HOLDING: list[tuple[str, Answers, dict[str, str]]] = [
     ("force-logging", {"V$DATABASE": [("YES",)]}, {}),
+    ("archive-destination", {"V$ARCHIVED_LOG": [(1,)]}, {}),  # a service that hides the destinations
+    ("archive-destination", {"V$ARCHIVED_LOG": [(1,)]}, {"archive_destination_name": "LOG_ARCHIVE_DEST_1"}),
     ("nologging-tables", {"FORCE_LOGGING = 'YES'": [(1,)], "ALL_TABLES": [("ORDERS",)]}, {}),
     ("nologging-tables", {"ALL_TABLES": [("OTHER",)]}, {}),
     ("archive-destination", {"V$ARCHIVE_DEST_STATUS": [("LOG_ARCHIVE_DEST_1", "VALID", "LOCAL", None)]}, {}),

@@ -11,11 +11,26 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from tests.unit.signals.model import At, Commit, ModelReader, Stored, World, check_order, check_read_once, play, stage_of
+from tests.fetched import fetched
+from tests.unit.signals.model import (
+    TABLE,
+    At,
+    Commit,
+    ModelReader,
+    Stored,
+    T,
+    World,
+    check_order,
+    check_read_once,
+    play,
+    row_of,
+    stage_of,
+)
 
 from minercdc.contracts import OpenTransaction
 from minercdc.events import ChangeEvent, Event, Notification, Progress
-from minercdc.offset import SignalState
+from minercdc.offset import AdHocSnapshot, SignalState, TableRead
+from minercdc.schema.table import TableId, TableNames
 from minercdc.signals.channels import Received
 from minercdc.signals.incremental import IncrementalSnapshots
 from minercdc.signals.signal import Signal, SignalRefused
@@ -457,3 +472,40 @@ def test_all_but_the_last_progress_of_a_step_say_that_more_follows() -> None:
         if isinstance(before, Progress) and before.more:
             assert not isinstance(following, Progress) or following.position == before.position
             assert not (isinstance(following, ChangeEvent) and following.tx is not None)
+
+
+class OneChunk:
+    """A reader that has read one chunk, between marks of which the last is written at SCN 50."""
+
+    def __init__(self) -> None:
+        self.chunk: Chunk | None = Chunk(fetched(TABLE, [("R1", row_of(TABLE, 1, 1))]), ("1",), 40, 0, 0, True, "w")
+        self.chunk.closed_scn = 50
+
+    def start(self, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None: ...
+
+    def first(self) -> Chunk | None:
+        return self.chunk
+
+    def take(self) -> None:
+        self.chunk = None
+
+    def floor(self) -> int:
+        return 40
+
+    def stop(self) -> None: ...
+
+
+@pytest.mark.parametrize("comes", [True, False])
+def test_a_chunk_is_given_up_when_the_stream_passes_its_mark_without_it(comes: bool) -> None:
+    table = TableRead(str(T), order=("ID",), maximum=("1",))
+    state = SignalState((AdHocSnapshot("s", False, (str(T),), (table,)),))
+    running = IncrementalSnapshots(OneChunk(), lambda _: TABLE, lambda _: None, TableNames("PDB"))
+    assert list(running.step(state, 49, 49, 0)) == [], "the mark may come yet"
+    if comes:
+        running.mark("w", False, 50)
+    steps = list(running.step(state, 50, 50, 0))
+    events = [event for step, _ in steps for event in step]
+    assert any(map(_is_read, events)) == comes
+    statuses = [one.additional_data.get("status") for one in events if isinstance(one, Notification)]
+    assert ("SQL_EXCEPTION" in statuses) == (not comes)
+    assert steps[-1][1].snapshots == (), "it has ended"

@@ -8,6 +8,8 @@ import pytest
 
 from minercdc.config.load import parse_properties
 from minercdc.config.sections import SnapshotConfig
+from minercdc.config.select_text import without_end
+from minercdc.config.selects import plain_name, select_of, unmatched
 from minercdc.errors import ConfigError
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.snapshot.mode import Start, Steps, decision_of
@@ -127,6 +129,53 @@ def test_selects_are_found_by_their_table() -> None:
         "snapshot.select.statement.overrides.inv.item": "select * from inv.item where live = 1;",
     }
     assert parse_properties(base).snapshot_selects == {"INV.ITEM": "select * from inv.item where live = 1"}
+
+
+TABLES = [TableId("PDB1", "SHOP", "CUSTOMER"), TableId("PDB1", "SHOP", "day.Sum")]
+
+
+@pytest.mark.parametrize(
+    ("given", "table"),
+    [
+        ("SHOP.CUSTOMER", 0),
+        ("shop.customer", 0),
+        ("PDB1.SHOP.CUSTOMER", 0),
+        ('"SHOP"."CUSTOMER"', 0),
+        (" shop . customer ", 0),
+        ('SHOP."day.Sum"', 1),
+        ("SHOP.CUSTOMERS", None),
+        ("CUSTOMER", None),
+        ("PDB2.SHOP.CUSTOMER", None),
+    ],
+)
+def test_a_select_is_for_the_table_that_is_named_in_any_of_debeziums_forms(given: str, table: int | None) -> None:
+    selects = {plain_name(given): "select 1"}
+    assert [select_of(selects, one) is not None for one in TABLES] == [number == table for number in range(2)]
+    assert bool(list(unmatched(selects, TABLES))) == (table is None)
+
+
+def test_a_name_that_is_no_table_comes_with_the_one_that_was_meant() -> None:
+    ((problem, _),) = unmatched({"SHOP.CUSTOMR": ""}, TABLES)
+    assert "SHOP.CUSTOMR is no captured table" in problem
+    assert "did you mean SHOP.CUSTOMER?" in problem
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("select 1 from t -- all", "select 1 from t"),
+        ("select 1 from t /* all */ ; -- yes\n;\n", "select 1 from t"),
+        ("select /*+ full(t) */ 1 -- one\nfrom t", "select /*+ full(t) */ 1 -- one\nfrom t"),
+        ("select ';--' from t where a = '--;' ;", "select ';--' from t where a = '--;'"),
+        ("select q'[;--]' from t where a = q'!it's; --!'--", "select q'[;--]' from t where a = q'!it's; --!'"),
+        ('select "a;--" from "t--"', 'select "a;--" from "t--"'),
+        ("select 1; select 2;", "select 1; select 2"),
+        ("select 1 /* open", "select 1 /* open"),
+        (" -- nothing", ""),
+    ],
+)
+def test_what_follows_a_select_is_taken_off(given: str, kept: str) -> None:
+    assert without_end(given) == kept
 
 
 def other_query(_table: str, _columns: list[str]) -> object:

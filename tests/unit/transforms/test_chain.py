@@ -16,10 +16,11 @@ from tests.unit.transforms.made import DEBEZIUM, KAFKA, UNWRAP, chain, configure
 
 from minercdc.config.transform_options import PREDICATES, TRANSFORMATIONS
 from minercdc.contracts import EncodedRun, Record
-from minercdc.errors import ConfigError, DecodeError, LakeError
+from minercdc.errors import ConfigError, DecodeError, LakeError, RecordSchemaError
 from minercdc.events import ChangeRun, Op, ReadRun, SchemaChange, Scn, UndecodableRow
 from minercdc.formats.avro_encoding import compile_writer
 from minercdc.formats.avro_schema import avro_schema, avro_text
+from minercdc.kafka.refused_topics import RefusedTopics
 from minercdc.lake.history import TableHistories
 from minercdc.sink.opening import not_read_back
 from minercdc.transforms.catalog import chain_of
@@ -149,6 +150,17 @@ def test_a_run_ends_before_a_row_that_does_not_fit(bad: int, each: int) -> None:
     encoded = transformer.run_encoder(_Run(statuses, each))(ChangeRun(None), 0, 100, 100)  # type: ignore[arg-type]
     assert encoded.rows == bad
     assert len(encoded.records) == bad * each
+
+
+def test_a_topic_that_kafka_refused_is_a_failure_of_the_rows_that_are_routed_there() -> None:
+    refused = RefusedTopics()
+    refused.note("orders", "INVALID_RECORD")
+    routed = chain((f"{KAFKA}RegexRouter", {"regex": ".*", "replacement": "orders"}))
+    transformer = RecordTransformer(chain_of(configured(routed).transforms), refused=refused)
+    encoded = transformer.run_encoder(_Run("ab"))(ChangeRun(None), 0, 100, 100)  # type: ignore[arg-type]
+    assert encoded.rows == 0, "the publisher encodes them one by one"
+    with pytest.raises(RecordSchemaError, match="INVALID_RECORD"):
+        transformer.records(_Run("a")(ChangeRun(None), 0, 1, 1).records)  # type: ignore[arg-type]
 
 
 def test_rows_that_are_left_out_count_as_encoded() -> None:

@@ -35,7 +35,7 @@ def test_the_schema_is_the_rows_own() -> None:
     (record,) = records(chain((UNWRAP, {})), INSERT, schemas=True)
     document = parsed(record.value)
     assert document["payload"] == ROW
-    assert (document["schema"]["name"], document["schema"]["optional"]) == ("shop.SALES.ORDERS.Value", True)
+    assert (document["schema"]["name"], document["schema"]["optional"]) == ("shop.SALES.ORDERS.Value", False)
     assert "field" not in document["schema"]
     assert [field["field"] for field in document["schema"]["fields"]] == list(ROW)
     assert parsed(record.key)["schema"]["name"] == "shop.SALES.ORDERS.Key"

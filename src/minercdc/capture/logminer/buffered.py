@@ -260,7 +260,7 @@ class BufferedAssembly:
         kept = (tuple(self._keeping.kept.values()), self._keeping.version) if self._keeping else ((), 0)
         start = self._start
         base = threads, start.start_scn, start.snapshot_scn, start.resetlogs
-        return LogMinerPosition(*base, given_up, *kept, pdbs=start.pdbs)
+        return LogMinerPosition(*base, given_up, *kept, pdbs=start.pdbs, dbid=start.dbid)
 
     def open(self) -> list[Transaction]:
         """Transactions that wait for their end, those that lie in files included; not those whose COMMIT was read and is held."""

@@ -43,7 +43,7 @@ from minercdc.capture.logminer.session import MiningSession, open_session
 from minercdc.capture.logminer.session_memory import SessionMemory
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.spill import check_directory
-from minercdc.capture.logminer.start import check_incarnation, check_lost, with_pdbs
+from minercdc.capture.logminer.start import check_database, check_lost, identified, with_pdbs
 from minercdc.capture.logminer.transactions import Transaction, shown, transaction_buffer
 from minercdc.capture.logminer.users import user_filter
 from minercdc.capture.logminer.waiting import PassPause, ticks
@@ -139,7 +139,7 @@ class LogMinerCapture:
         :raises TypeError: `start` is of another adapter.
         :raises StateDirectoryError: `minercdc.state.dir` cannot be written.
         :raises DeliveryError, SinkError: copies of kept transactions cannot be written to Kafka, or read.
-        :raises LogGapError: redo is gone, or the database was opened with RESETLOGS after `start`.
+        :raises LogGapError: redo is gone, or the database is not the one that the position is of (`check_database`).
         :raises LostTransactionError: see `UnknownTransactions.judge`.
         :raises DecodeError: see `TransactionDecoder.events`.
         :raises SourceError, PrerequisiteError, ConfigError: Oracle cannot be used (MiningSessionError: nor by a new session), or
@@ -155,7 +155,7 @@ class LogMinerCapture:
         buffer = transaction_buffer(most, self._spill, native_rows=scans, files=files, several=several)
         loaded = load(start, self._files, self._rules, buffer)
         check_lost(self._connect, loaded, self._config, self._secondary)
-        start = loaded.position
+        start = identified(self._connect, loaded.position)
         self._delivered_scn = start.delivered_scn
         delivery = Delivery(start, self._containers, self._clock, user_filter(self._config))
         self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._lobs)
@@ -218,7 +218,7 @@ class LogMinerCapture:
                     native_rows=self._containers.scans,
                 )
                 self._check_place(session)
-                check_incarnation(session.primary, start)
+                check_database(session.primary, assembly.position())
                 self._containers.begin_session(session.primary)
                 yield from self._containers.known_partitions(self._delivered_scn)
                 self._counters.mining.sessions += 1

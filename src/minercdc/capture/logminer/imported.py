@@ -24,7 +24,7 @@ from minercdc.capture.logminer.row import LARGE_CODES, OpCode
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.errors import SourceError
 from minercdc.offset import PartialTransaction
-from minercdc.oracle.scn import resetlogs_scn
+from minercdc.oracle.scn import database_identity
 from minercdc.schema.filter import SYSTEM_SCHEMAS
 
 Connect = Callable[[], oracledb.Connection]
@@ -137,7 +137,7 @@ def position_after(
         marks = marks_of(_read(connection, selection_from(connection, done.since, done.since), container), done)
         selection = selection_from(connection, first, done.since)
         begins = beginning(selection.files, first)
-        resetlogs = resetlogs_scn(connection)
+        database = database_identity(connection)
         partial, moved = marks.partial, None
         if partial is not None:
             partial, moved = _placed(partial, _changes(connection, selection, container, partial), done, captured)
@@ -147,7 +147,7 @@ def position_after(
         threads[thread] = ThreadMark(
             resume, first, commit.address if commit else None, commit.scn if commit else 0, marks.ddl.get(thread)
         )
-    return Imported(LogMinerPosition(threads, first, done.since - 1, resetlogs), partial, moved)
+    return Imported(LogMinerPosition(threads, first, done.since - 1, database.resetlogs, dbid=database.dbid), partial, moved)
 
 
 def marks_of(found: Sequence[Done], done: DeliveredElsewhere) -> Marks:

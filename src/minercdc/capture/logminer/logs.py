@@ -26,17 +26,20 @@ _ONLINE = (
 )
 # Only logs of this incarnation.
 _LOGS_OF_INCARNATION = (
-    "SELECT A.THREAD#, A.SEQUENCE#, A.FIRST_CHANGE#, A.NEXT_CHANGE#, A.NAME, DS.DEST_NAME, A.BLOCKS * A.BLOCK_SIZE"
+    "SELECT A.THREAD#, A.SEQUENCE#, A.FIRST_CHANGE#, A.NEXT_CHANGE#, A.NAME,"
+    " NVL(DS.DEST_NAME, 'LOG_ARCHIVE_DEST_' || A.DEST_ID), A.BLOCKS * A.BLOCK_SIZE"
     " FROM V$ARCHIVED_LOG A JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = A.RESETLOGS_CHANGE#"
-    " {join} V$ARCHIVE_DEST_STATUS DS ON DS.DEST_ID = A.DEST_ID"
+    " LEFT JOIN V$ARCHIVE_DEST_STATUS DS ON DS.DEST_ID = A.DEST_ID"
     " WHERE A.NAME IS NOT NULL AND A.ARCHIVED = 'YES' AND A.STATUS = 'A' AND {where} AND A.NEXT_CHANGE# > :scn"
 )
-# In local destinations: a standby's NAME is a service, not a file.
-_ARCHIVED = _LOGS_OF_INCARNATION.format(join="JOIN", where="DS.TYPE = 'LOCAL' AND DS.STATUS = 'VALID'")
+# In local destinations: a standby's NAME is a service, not a file. Where the view of destinations is empty, as in Autonomous Database,
+# STANDBY_DEST says that alone.
+_ARCHIVED = _LOGS_OF_INCARNATION.format(
+    where="(DS.TYPE = 'LOCAL' AND DS.STATUS = 'VALID' OR DS.DEST_ID IS NULL AND A.STANDBY_DEST = 'NO')"
+)
 # Of a standby: logs whose redo is applied. Redo of a log has SCNs below NEXT_CHANGE#, and CURRENT_SCN is what is applied; APPLIED says
 # so of a log that ended before its last SCNs. Received logs have destinations of any number (docs/reference/logminer-facts.md#a-9).
 _APPLIED = _LOGS_OF_INCARNATION.format(
-    join="LEFT JOIN",
     where="A.STANDBY_DEST = 'NO' AND (A.APPLIED = 'YES' OR A.NEXT_CHANGE# <= D.CURRENT_SCN + 1)",
 )
 # Of a downstream database.

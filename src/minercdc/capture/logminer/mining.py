@@ -79,7 +79,7 @@ class Mining:
         def progress(info: TransactionInfo, resume: _Place, commit: _Place, complete_scn: int) -> Progress:
             mark = ThreadMark(RedoAddress(resume[0]), resume[1], RedoAddress(*commit), info.commit_scn, last_ddl, *floor)
             base = start.start_scn, start.snapshot_scn, start.resetlogs
-            position = LogMinerPosition({thread: mark}, *base, given_up, *kept)
+            position = LogMinerPosition({thread: mark}, *base, given_up, *kept, dbid=start.dbid)
             return Progress(position, Scn(complete_scn), info.commit_us, info)
 
         return progress

@@ -208,6 +208,7 @@ class LogMinerPosition:
     :param given_up: open transactions that are not wanted any more, as hex of `mark_of`: what of them comes is dropped.
     :param kept: open transactions that are not mined again from their start.
     :param pdbs: names of the pluggable databases that it is of, when there are several; () for one database.
+    :param dbid: DBID of the database whose redo it is a place in; 0 when not known: it is not checked then.
     :param kept_version: of `kept`, within a run: files that went out of use up to it are not needed by this position. Not stored.
     """
 
@@ -219,6 +220,7 @@ class LogMinerPosition:
     kept: tuple[KeptTransaction, ...] = ()
     kept_version: int = field(default=0, compare=False)
     pdbs: tuple[str, ...] = ()
+    dbid: int = 0
 
     def mined_again(self, wanted: Callable[[KeptTransaction], bool] = lambda _: True) -> LogMinerPosition:
         """The position without the kept transactions for which `wanted` is true: it begins where they are mined again from their
@@ -257,6 +259,11 @@ class LogMinerPosition:
         """Highest SCN of what was delivered: of the snapshot, or of a commit in any thread; 0 for nothing."""
         return max(self.snapshot_scn, *(mark.last_commit_scn for mark in self.threads.values()), 0)
 
+    @property
+    def reached_scn(self) -> int:
+        """Highest SCN that the position knows of: the database has come to it, or is not the one that the position is of."""
+        return max(self.delivered_scn, *(mark.resume_scn for mark in self.threads.values()), 0)
+
     def __str__(self) -> str:
         """Where each thread is read from after a restart, for the log."""
         threads = [
@@ -277,6 +284,7 @@ class LogMinerPosition:
             **({"given_up": list[JsonValue](sorted(self.given_up))} if self.given_up else {}),
             **({"kept": list[JsonValue](one.to_json() for one in self.kept)} if self.kept else {}),
             **({"pdbs": list[JsonValue](self.pdbs)} if self.pdbs else {}),
+            **({"dbid": str(self.dbid)} if self.dbid else {}),
         }
 
     @classmethod
@@ -292,6 +300,7 @@ class LogMinerPosition:
             frozenset(map(str, saved.get("given_up", ()))),
             tuple(map(KeptTransaction.from_json, saved.get("kept", ()))),
             pdbs=tuple(map(str, saved.get("pdbs", ()))),
+            dbid=int(saved.get("dbid", 0)),
         )
 
 

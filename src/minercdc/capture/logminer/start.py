@@ -23,7 +23,8 @@ from minercdc.capture.logminer.logs import (
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.errors import ConfigError, LogGapError
-from minercdc.oracle.scn import resetlogs_scn
+from minercdc.oracle.present_scn import NOT_THIS_DATABASE, not_reached
+from minercdc.oracle.scn import database_identity
 
 Connect = Callable[[], oracledb.Connection]
 
@@ -38,7 +39,8 @@ def start_position(connect: Connect, snapshot_scn: int, mine_from: int, pdbs: tu
     :raises SourceError, PrerequisiteError, ConfigError: connecting failed, or V$DATABASE cannot be read.
     """
     with closing(connect()) as connection:
-        return LogMinerPosition({}, min(mine_from, snapshot_scn), snapshot_scn, resetlogs_scn(connection), pdbs=pdbs)
+        dbid, resetlogs = database_identity(connection)
+        return LogMinerPosition({}, min(mine_from, snapshot_scn), snapshot_scn, resetlogs, pdbs=pdbs, dbid=dbid)
 
 
 def with_pdbs(position: LogMinerPosition, pdbs: tuple[str, ...]) -> LogMinerPosition:
@@ -109,14 +111,14 @@ def _described(gap: LogGapError | None, lost: tuple[Lost, ...]) -> LogGapError |
 def missing_redo(
     connect: Connect, position: LogMinerPosition, config: LogMiningConfig, secondary: Secondary | None = None
 ) -> LogGapError | None:
-    """The error that says why the stream cannot go on from a position, returned and not raised: redo that it needs is gone,
-    or the database was opened with RESETLOGS since. None when it can go on; also when a log that a downstream database has
+    """The error that says why the stream cannot go on from a position, returned and not raised: redo that it needs is gone, or the
+    database is not the one that it is of (`check_database`). None when it can go on; also when a log that a downstream database has
     not received is still in the source, from where it may be shipped. Opens connections and closes them. Raises SourceError,
     PrerequisiteError and ConfigError when connecting fails or a database cannot be read."""
     with closing(connect()) as connection, closing(secondary.connect()) if secondary else nullcontext() as other:
         try:
             mined = MinedElsewhere(other, secondary.is_downstream) if other and secondary else None
-            check_incarnation(connection, position)
+            check_database(connection, position)
             threads = read_threads(connection)
             first_scn = begin_scn(position, threads)
             logs = read_logs(connection, first_scn, config.archive_destination_name, mined)
@@ -133,15 +135,33 @@ def missing_redo(
     return None
 
 
-def check_incarnation(connection: oracledb.Connection, start: LogMinerPosition) -> None:
-    """Check that a position is of the database's present incarnation; one without `resetlogs` passes.
+def check_database(connection: oracledb.Connection, position: LogMinerPosition) -> None:
+    """Check that a position is a place in this database's redo: of its DBID and present incarnation, as far as the position has
+    them, and not beyond its present SCN.
 
-    :raises LogGapError: the database was opened with RESETLOGS after the position.
+    :raises LogGapError: it is not.
     :raises SourceError, PrerequisiteError: V$DATABASE cannot be read.
     """
-    resetlogs = resetlogs_scn(connection)
-    if start.resetlogs and resetlogs != start.resetlogs:
+    dbid, resetlogs = database_identity(connection)
+    if position.dbid and dbid != position.dbid:
+        raise LogGapError(
+            f"the stored position is of the database with DBID {position.dbid}, and this one has DBID {dbid}",
+            hint=NOT_THIS_DATABASE,
+        )
+    if position.resetlogs and resetlogs != position.resetlogs:
         raise LogGapError(
             f"the database was opened with RESETLOGS at SCN {resetlogs}, after the stored position",
             hint="Redo addresses before and after it cannot be compared: remove the offset and take a new snapshot.",
         )
+    if gap := not_reached(connection, position.reached_scn):
+        raise gap
+
+
+def identified(connect: Connect, position: LogMinerPosition) -> LogMinerPosition:
+    """The position with DBID and incarnation: those of the database where it has none, as one of an earlier release. Opens a
+    connection if so, and closes it. Raises as `check_database`, which the position has passed."""
+    if position.dbid and position.resetlogs:
+        return position
+    with closing(connect()) as connection:
+        dbid, resetlogs = database_identity(connection)
+    return replace(position, dbid=position.dbid or dbid, resetlogs=position.resetlogs or resetlogs)

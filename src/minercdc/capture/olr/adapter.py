@@ -15,7 +15,9 @@ class OlrFactory:
 
     family = "olr"
     reads_redo = True
-    prerequisites = ServerPrerequisites("values of columns of these types are not read from OpenLogReplicator")
+    prerequisites = ServerPrerequisites(
+        "values of columns of these types are not read from OpenLogReplicator", read=("BOOLEAN",)
+    )
 
     def open(self, context: CaptureContext) -> Adapter:
         """An adapter that has connected to nothing yet. Whether redo of a position is there, only OpenLogReplicator knows, once

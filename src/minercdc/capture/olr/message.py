@@ -27,6 +27,12 @@ class Binary(Number):
     __slots__ = ()
 
 
+class Single(Binary):
+    """Text of a number that came as IEEE float, of 24 binary digits."""
+
+    __slots__ = ()
+
+
 class Absent:
     """Type of ABSENT: a value that is named in a protobuf message, without content."""
 

@@ -12,6 +12,7 @@ from minercdc.capture.olr.message import (
     Number,
     Operation,
     Place,
+    Single,
     Value,
     time_of,
     xid_of,
@@ -108,7 +109,7 @@ def _value(data: bytes) -> tuple[str, Value]:
             found = Number(signed(_int(number, kind, value)))
         elif number == 3:
             (single,) = struct.unpack("<f", _sized(number, kind, value, FIXED32))
-            found = Binary(binary_float(repr(single)))
+            found = Single(binary_float(repr(single)))
         elif number == 4:
             (double,) = struct.unpack("<d", _sized(number, kind, value, FIXED64))
             found = Binary(repr(double))

@@ -1,6 +1,7 @@
 """Turns values as OpenLogReplicator sends them into canonical Row text (`minercdc.rows`).
 
-NUMBER             a number of any length, as it is spelled
+NUMBER             a number of any length, as it is spelled; of six digits at most as a float32 of protobuf
+BOOLEAN            1 or 0
 BINARY_FLOAT, ..   a number; the server prints six digits of it
 DATE, TIMESTAMP    a number since 1970, or a date in ISO 8601
 .. WITH TIME ZONE  one of these, a comma or blank, and an offset or the name of a zone
@@ -13,10 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
-from minercdc.capture.olr.message import Absent, Binary, Value
+from minercdc.capture.olr.message import Absent, Binary, Single, Value
 from minercdc.config.olr import OlrConfig
 from minercdc.errors import ValueDecodeError
 from minercdc.schema.table import Column
@@ -36,8 +38,9 @@ _DATE: Final = re.compile(
 _DIGITS: Final = re.compile(r"-?\d{1,25}", re.ASCII)
 _OFFSET: Final = re.compile(r"([+-]?)(\d{1,2}):(\d\d)", re.ASCII)
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2})*", re.ASCII)
-_NOT_IN_PROTOBUF: Final = raw.TYPES | {"BLOB", "DATE", "TIMESTAMP", _TZ, _LTZ, _YM, _DS}
+_NOT_IN_PROTOBUF: Final = raw.TYPES | {"BLOB", "BOOLEAN", "DATE", "TIMESTAMP", _TZ, _LTZ, _YM, _DS}
 _EXACT_DIGITS: Final = 15  # of a NUMBER in a binary double
+_EXACT_DIGITS_OF_SINGLE: Final = 6
 
 
 def converter(column: Column, config: OlrConfig) -> Convert:
@@ -78,7 +81,10 @@ def _converter(column: Column, config: OlrConfig) -> Callable[[str | bytes], str
         binary = number.binary_float if name == "BINARY_FLOAT" else number.binary_double
         return lambda value: binary(_text(value))
     if name in number.TYPES:
-        return _decimal
+        few_digits = column.length is not None and column.length <= _EXACT_DIGITS_OF_SINGLE
+        return partial(_decimal, has_few_digits=few_digits and name == "NUMBER")
+    if name == "BOOLEAN":
+        return _boolean
     if name == "DATE":
         return lambda value: _clock(_text(value), unit)[0]
     if name in ("TIMESTAMP", _LTZ):
@@ -122,10 +128,29 @@ def _hex(value: str | bytes) -> str:
     return value.lower()
 
 
-def _decimal(value: str | bytes) -> str:
+def _decimal(value: str | bytes, *, has_few_digits: bool) -> str:
+    """Row text of a NUMBER. OpenLogReplicator's protobuf sends one without precision, or of six digits at most, as a float32: how many digits
+    the first had is not known, so all that are shown count, zeros before the point, too.
+
+    :param has_few_digits: the column's precision is not above six.
+    """
     found = number.canonical(_text(value))
-    if isinstance(value, Binary) and len(found.replace(".", "").strip("-0")) > _EXACT_DIGITS:
+    if isinstance(value, Single):
+        digits = found.replace(".", "").strip("-").lstrip("0")
+        if len(digits.rstrip("0") if has_few_digits else digits) > _EXACT_DIGITS_OF_SINGLE:
+            raise ValueDecodeError(
+                f"{value} came as a float32, which does not hold a NUMBER of more than {_EXACT_DIGITS_OF_SINGLE} digits",
+                hint="OpenLogReplicator's protobuf writer sends a NUMBER without precision so: set its format.type to json.",
+            )
+    elif isinstance(value, Binary) and len(found.replace(".", "").strip("-0")) > _EXACT_DIGITS:
         raise ValueDecodeError(f"{value} came as a binary number, which does not hold a NUMBER of that many digits")
+    return found
+
+
+def _boolean(value: str | bytes) -> str:
+    found = {"1": "true", "0": "false"}.get(str(_text(value)))
+    if found is None:
+        raise ValueDecodeError(f"{value[:60]!r} is no BOOLEAN, which is 1 or 0")
     return found
 
 

@@ -9,10 +9,11 @@ import pytest
 from tests.unit.capture.logminer.test_logs import OPEN, current, log, selected, sequences
 
 from minercdc.capture.logminer.logs import RedoThread, select_logs
-from minercdc.capture.logminer.position import LogMinerPosition, ThreadMark, log_start
+from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
 from minercdc.capture.logminer.start import missing_redo
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.errors import LogGapError
+from minercdc.oracle import present_scn
 
 
 def test_missing_logs_in_a_row_are_named_together() -> None:
@@ -104,8 +105,8 @@ class Database:
         elif "V$THREAD" in sql:
             self._rows = [(1, "OPEN", "PUBLIC", 2_003_500, 2_000_001, 0)]
         else:
-            assert "RESETLOGS_CHANGE# FROM V$DATABASE" in sql
-            self._rows = [(2_000_001,)]
+            assert "FROM V$DATABASE" in sql
+            self._rows = [(2_003_500,)] if "CURRENT_SCN" in sql else [(DBID, 2_000_001)]
 
     def fetchone(self) -> tuple[Any, ...]:
         return self._rows[0]
@@ -114,6 +115,7 @@ class Database:
         return iter(self._rows)
 
 
+DBID = 4_711
 HISTORY = [(number, 2_000_001 + 334 * number) for number in range(1, 7)] + [(7, 2_002_343), (8, 2_003_000)]
 
 
@@ -144,3 +146,28 @@ def test_what_of_the_deleted_logs_is_needed_is_named() -> None:
 def test_a_start_in_the_logs_that_are_there_goes_on(scn: int) -> None:
     assert gap_from(LogMinerPosition(start_scn=scn), *HISTORY) is None
     assert gap_from(LogMinerPosition(start_scn=scn)) is None
+
+
+@pytest.mark.parametrize(
+    ("position", "says"),
+    [
+        (LogMinerPosition(snapshot_scn=2_003_500, start_scn=2_003_000, dbid=DBID, resetlogs=2_000_001), None),
+        (
+            LogMinerPosition(snapshot_scn=2_003_501, start_scn=2_003_000),
+            "knows SCN 2003501, and the database is at SCN 2003500 only",
+        ),
+        (LogMinerPosition({1: ThreadMark(log_start(9), 2_009_000)}), "knows SCN 2009000, and"),
+        (
+            LogMinerPosition({1: ThreadMark(log_start(9), 2_003_000, RedoAddress("0x000009.1", 1), 2_004_000)}),
+            "knows SCN 2004000, and",
+        ),
+        (LogMinerPosition(start_scn=2_003_000, dbid=DBID + 1), "of the database with DBID 4712, and this one has DBID 4711"),
+        (LogMinerPosition(start_scn=2_003_000, resetlogs=1), "opened with RESETLOGS at SCN 2000001"),
+    ],
+)
+def test_a_position_of_another_database_is_no_position_of_this_one(
+    position: LogMinerPosition, says: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(present_scn, "PATIENCE", 0.0)
+    gap = gap_from(position, *HISTORY)
+    assert gap is None if says is None else gap is not None and says in gap

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minercdc.capture.olr.message import ABSENT, Binary, Number, Operation
+from minercdc.capture.olr.message import ABSENT, Binary, Number, Operation, Single
 from minercdc.capture.olr.rows import RowReader
 from minercdc.capture.olr.values import converter
 from minercdc.config.olr import OlrConfig
@@ -21,9 +21,9 @@ TZ, LTZ = "TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH LOCAL TIME ZONE"
 YM, DS = "INTERVAL YEAR TO MONTH", "INTERVAL DAY TO SECOND"
 
 
-def text_of(type_name: str, value: Any, **settings: Any) -> str | None:
+def text_of(type_name: str, value: Any, precision: int | None = None, **settings: Any) -> str | None:
     given: dict[str, Any] = {f"minercdc.olr.{name.replace('_', '.')}": setting for name, setting in settings.items()}
-    return converter(Column("C", type_name), OlrConfig(**given))(value)
+    return converter(Column("C", type_name, precision), OlrConfig(**given))(value)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,8 @@ def text_of(type_name: str, value: Any, **settings: Any) -> str | None:
         (DS, Number("-90000000000001"), "-1 01:00:00.000000001"),
         (DS, "1,02:03:04.500000000", "1 02:03:04.500000000"),
         ("XMLTYPE", "<a/>", "<a/>"),
+        ("BOOLEAN", Number("1"), "true"),
+        ("BOOLEAN", Number("0"), "false"),
     ],
 )
 def test_values(type_name: str, value: Any, expected: str | None) -> None:
@@ -88,6 +90,8 @@ def test_null(type_name: str) -> None:
         ("RAW", "abc", "hexadecimal"),
         (YM, "x", "interval"),
         ("JSON", "{}", "not read"),
+        ("BOOLEAN", Number("2"), "no BOOLEAN"),
+        ("BOOLEAN", ABSENT, "without content"),
         ("DATE", ABSENT, "without content"),
         ("RAW", ABSENT, "without content"),
     ],
@@ -95,6 +99,33 @@ def test_null(type_name: str) -> None:
 def test_what_cannot_be_right_is_refused(type_name: str, value: Any, message: str) -> None:
     with pytest.raises(ValueDecodeError, match=message):
         text_of(type_name, value)
+
+
+@pytest.mark.parametrize(
+    ("shown", "precision", "expected"),
+    [
+        ("0.5", None, "0.5"),
+        ("0.000123456", None, "0.000123456"),
+        ("-123456.0", None, "-123456"),
+        ("1234567.0", None, None),
+        ("123456790.0", None, None),
+        ("1000000000.0", None, None),  # 1000000001 comes as the same float
+        ("1.2345678", None, None),
+        ("123456.0", 6, "123456"),
+        ("1.5", 3, "1.5"),
+        ("123450000.0", 5, "123450000"),  # of a NUMBER(5,-4)
+        ("0.12345678", 6, None),
+    ],
+)
+def test_a_number_from_a_float32_has_six_digits_or_is_refused(
+    shown: str, precision: int | None, expected: str | None
+) -> None:
+    if expected is None:
+        with pytest.raises(ValueDecodeError, match="float32.*\n.*format.type to json"):
+            text_of("NUMBER", Single(shown), precision)
+    else:
+        assert text_of("NUMBER", Single(shown), precision) == expected
+    assert text_of("BINARY_FLOAT", Single(shown)) == shown
 
 
 def test_settings_of_times() -> None:

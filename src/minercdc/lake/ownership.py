@@ -1,0 +1,60 @@
+"""Whose a lake is: that of the first connector that writes to it. Another one's tables, change log and state would mix with its own.
+
+The file `_connector` in `minercdc.lake.path` has the connector's name and `topic.prefix`, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import ConfigError
+from minercdc.lake.jvm import java_class
+from minercdc.lake.paths import LakePaths
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_FILE: Final = "_connector"
+
+
+def claim(spark: SparkSession, config: ConnectorConfig) -> None:
+    """Make the lake this connector's, unless it is already. Nothing else was written to it before.
+
+    :raises ConfigError: it is another connector's.
+    """
+    root, own = LakePaths(config).root, {"name": config.identity.name, "topic.prefix": config.identity.topic_prefix}
+    session: Any = spark
+    path = java_class(spark, "org.apache.hadoop.fs.Path")(f"{root}/{_FILE}")
+    files = path.getFileSystem(session._jsc.hadoopConfiguration())
+    found = _read(spark, files, path)
+    if found is None:
+        stream = files.create(path, True)
+        try:
+            stream.writeBytes(json.dumps(own))
+        finally:
+            stream.close()
+        found = _read(spark, files, path)  # another one may have been faster
+    if found != own and found is not None:
+        raise ConfigError(
+            [
+                f"minercdc.lake.path: {root} is the lake of connector {found['name']} (topic.prefix {found['topic.prefix']}),"
+                f" and this is {own['name']} (topic.prefix {own['topic.prefix']})"
+            ],
+            hint=f"Give each connector a lake of its own. If this one goes on in place of the other, delete {root}/{_FILE}.",
+        )
+
+
+def _read(spark: SparkSession, files: Any, path: Any) -> dict[str, str] | None:
+    """What the file says; None where there is none, or one that a kill left half written."""
+    if not files.exists(path):
+        return None
+    stream = files.open(path)
+    try:
+        found = json.loads(str(java_class(spark, "org.apache.commons.io.IOUtils").toString(stream, "UTF-8")))
+        return {"name": str(found["name"]), "topic.prefix": str(found["topic.prefix"])}
+    except (ValueError, KeyError, TypeError):
+        return None
+    finally:
+        stream.close()
