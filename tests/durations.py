@@ -122,7 +122,8 @@ class Durations:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         for name, value in report.user_properties:
             if name == _PROPERTY and report.when == "teardown":
-                self.tests[report.nodeid] = list(value)
+                assert isinstance(value, list)
+                self.tests[report.nodeid] = value
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if not self.tests:
@@ -160,7 +161,7 @@ def by_group(tests: Mapping[str, list[Any]], group: Any) -> dict[str, Spent]:
 
 def recorded() -> dict[str, float]:
     """CPU seconds of each test file when they were last written down."""
-    return json.loads(RECORDED.read_text()) if RECORDED.exists() else {}  # type: ignore[no-any-return]
+    return json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
 
 
 def over_budget(spent: Mapping[str, Spent], budget: Mapping[str, float]) -> Iterable[str]:

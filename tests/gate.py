@@ -156,7 +156,7 @@ def scope(test: str) -> str:
     return "tests/spark" if file.startswith("tests/spark/") else file
 
 
-class ByServer(LoadScopeScheduling):
+class ByServer(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Hands scopes to processes in the order in which they were collected."""
 
     def _split_scope(self, nodeid: str) -> str:
