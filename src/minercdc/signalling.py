@@ -178,10 +178,11 @@ def signal_stage(
     marks = Marks(table, close_by) if table and close_by else None
     at = partial(_connect, config)
     pace = Pace(config.incremental.incremental_snapshot_chunk_size, lobs)
+    reader = ChunkReader(at, tables.find, pace, marks)
     return SignalStage(
         _table(config, table, is_captured),
         _actions(config, Source(source.list_tables, open_transactions, change_of), tables, is_captured, resumptions),
-        IncrementalSnapshots(ChunkReader(at, tables.find, pace, marks), tables.find, source.learn, names, runs=runs),
+        IncrementalSnapshots(reader, tables.find, source.learn, names, runs=runs, has_commit_scns=redo),
         BlockingSnapshots(source, tables.find, source.learn, names, _now_us, runs=runs),
         [*_channels(config), *channels],
         interval=config.signals.signal_poll_interval_ms / 1000,

@@ -54,7 +54,9 @@ def _their_headers(record: Emitted) -> dict[str, Any]:
 
 
 def _our_headers(record: Read) -> dict[str, Any]:
-    return {name: _header(name, value) for name, value in record.headers.items()}
+    """Without headers of our own, which Debezium's readers pass over."""
+    own = "__minercdc."
+    return {name: _header(name, value) for name, value in record.headers.items() if not name.startswith(own)}
 
 
 def _header(name: str, value: Any) -> Any:

@@ -255,7 +255,8 @@ def test_marks_stand_around_each_chunk(lab: Lab, close_by: str) -> None:
     chunks = read_all(found)
     deadline = time.monotonic() + PATIENCE_SECONDS
     expected = {f"{part.window}{end}" for part in chunks for end in ("-open", "-close")} if close_by == "insert" else set()
-    while {row[0] for row in lab.rows("marks")} != expected:
+    # The SCN is read after the mark is there.
+    while {row[0] for row in lab.rows("marks")} != expected or not all(part.closed_scn for part in chunks):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     assert [len(part.rows) for part in chunks] == [3, 3, 1]

@@ -122,6 +122,7 @@ def test_text_that_is_no_utf8_is_refused_with_its_place() -> None:
 
 class _NoDelivery:
     captured: dict[Any, bool] = {}  # noqa: RUF012
+    large: dict[Any, frozenset[str]] = {}  # noqa: RUF012
     threads: dict[int, Any] = {}  # noqa: RUF012
 
 

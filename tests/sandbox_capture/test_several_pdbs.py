@@ -91,7 +91,9 @@ def test_patterns_name_tables_of_all_pdbs_or_of_one(pdbs: Pdbs) -> None:
     tables = [f"shop.{ONE}.SHOP.ITEM", f"shop.{OTHER}.SHOP.ITEM", f"shop.{OTHER}.SHOP.NOTE"]
     assert sorted(topic for topic, *_ in found[:3]) == sorted(topic for topic, *_ in found[3:]) == tables
     missing = check_prerequisites(pdbs.config(table_include_list=rf"SHOP\.ITEM,{OTHER}\.SHOP\.NOTE,SHOP\.NONE"))
-    assert [finding.problem for finding in missing] == [r"table.include.list: 'SHOP\.NONE' matches no table"]
+    assert [finding.problem for finding in missing] == [
+        r"table.include.list: 'SHOP\.NONE' matches no table; did you mean SHOP.NOTE?"
+    ]
 
 
 def test_what_one_pdb_lacks_is_named_with_it(pdbs: Pdbs) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final, Self
 
@@ -328,11 +329,23 @@ def _columns(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> R
 
 
 def _keys(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> Rows:
-    return [(table.name, "P", f"{table.name}_PK", name) for table in _named(binds) for name in table.names[: table.key]]
+    return [
+        (table.name, "P", f"{table.name}_PK", "ENABLED", "VALIDATED", f"{table.name}_PK", name)
+        for table in _named(binds)
+        for name in table.names[: table.key]
+    ]
 
 
 def _objects(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> Rows:
     return [(table.name, table.object_id) for table in _named(binds)]
+
+
+def _names(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> Rows:
+    """What tables are called, by their object ids; none had DDL."""
+    wanted = set(binds.values())
+    return [
+        (table.object_id, OWNER, table.name, datetime(2020, 1, 1)) for table in TABLES.values() if table.object_id in wanted
+    ]
 
 
 def _select(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> Rows:
@@ -404,6 +417,9 @@ _ANSWERS: Final[list[tuple[str, Callable[..., Rows], tuple[str, ...]]]] = [
     ("FROM ALL_TAB_COLS", _columns, _LOST),
     ("FROM ALL_CONSTRAINTS", _keys, _LOST),
     ("FROM ALL_INDEXES", _nothing, ()),
+    ("SYSDATE FROM DUAL", lambda connection, _, __: [(connection.source.time().replace(microsecond=0),)], _LOST),
+    ("'TABLE PARTITION'", _nothing, _LOST),
+    ("SELECT OBJECT_ID, OWNER", _names, _LOST),
     ("FROM ALL_OBJECTS", _objects, _LOST),
     ("FROM DBA_EXTENTS", _nothing, _LOST),
     ("DBMS_METADATA.SET_TRANSFORM_PARAM", _nothing, ()),

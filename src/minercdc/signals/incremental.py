@@ -70,6 +70,8 @@ class IncrementalSnapshots:
         table.
     :param names: how the state names tables.
     :param runs: emit ReadRuns for rows that are read together.
+    :param has_commit_scns: the stream's SCNs are those of the commits, so that a mark which was passed will not come. Those of txlog are
+        given to a transaction later.
     :ivar read_scn: highest SCN whose commits delivered rows may show; the stream may emit commits at it later.
     :ivar changes: notes the stream's changes of the table that is read; the stage passes them to it.
     """
@@ -82,8 +84,10 @@ class IncrementalSnapshots:
         names: TableNames,
         *,
         runs: bool = False,
+        has_commit_scns: bool = True,
     ) -> None:
         self._runs = runs
+        self._has_commit_scns = has_commit_scns
         self._reader = reader
         self._shape = shape
         self._learn = learn
@@ -185,6 +189,8 @@ class IncrementalSnapshots:
 
     def _is_mark_missed(self, chunk: Chunk, complete_scn: int) -> bool:
         """Whether the stream has come past the chunk's high mark and did not have it."""
+        if not self._has_commit_scns:
+            return False
         return 0 < chunk.closed_scn <= complete_scn and not chunk.ceiling and chunk.window not in self._closed
 
     def _deliver_outcome(

@@ -16,11 +16,13 @@ from typing import Literal
 
 import oracledb
 
-from minercdc.errors import MiningSessionError, PrerequisiteError, SourceError, TransientSourceError
+from minercdc.errors import LogGapError, MiningSessionError, PrerequisiteError, SourceError, TransientSourceError
 from minercdc.oracle.codes import code_of, oracle_errors
 from minercdc.schema.table import TableId
 from minercdc.signals.signal import CLOSE_MARK, OPEN_MARK
 
+# What they say is not of the signal table: it passes, or redo is gone.
+_NOT_THE_TABLES = (TransientSourceError, MiningSessionError, LogGapError)
 _OPEN, _CLOSE = "-open", "-close"
 _FIX = "`minercdc check` has what the signal table lacks; incremental.snapshot.watermarking.strategy=scn needs none."
 
@@ -85,9 +87,9 @@ class Marks:
         try:
             with oracle_errors(f"{doing} {self.table}"):
                 yield
-        except (TransientSourceError, MiningSessionError):
-            raise
         except SourceError as error:
+            if type(error) in _NOT_THE_TABLES:
+                raise
             raise PrerequisiteError(error.message, hint=_FIX) from error
 
     @property

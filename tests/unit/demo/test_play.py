@@ -3,37 +3,40 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
-import oracledb
 import pytest
 
+# In a process of its own: a signal to the one that runs the tests can end it.
+_PLAY = """
+import signal, sys
+from pathlib import Path
 from minercdc.demo import play
+
+number, at, directory = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+
+def fetch(console):
+    if at == "fetching":
+        signal.raise_signal(number)
+
+def run(self):
+    self._stack.callback(print, "ended the processes")
+    signal.raise_signal(number)
+    return [], 0, 0
+
+play._fetch_jars, play._Demo.run = fetch, run
+for one in (signal.SIGINT, signal.SIGTERM):  # as `python -m minercdc` leaves them: handlers that do not raise
+    signal.signal(one, lambda number, frame: None)
+sys.exit(play.play(directory))
+"""
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("at", ["fetching", "running"])
-def test_a_signal_unwinds(number: signal.Signals, at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ended: list[str] = []
-
-    def fetch(_console: object) -> None:
-        if at == "fetching":
-            signal.raise_signal(number)
-
-    def run(self: Any) -> tuple[list[Any], int, int]:
-        self._stack.callback(ended.append, "the processes")
-        signal.raise_signal(number)
-        return [], 0, 0
-
-    monkeypatch.setattr(oracledb.defaults, "fetch_decimals", oracledb.defaults.fetch_decimals)
-    monkeypatch.setattr(play, "_fetch_jars", fetch)
-    monkeypatch.setattr(play._Demo, "run", run)
-    # as `python -m minercdc` leaves them: handlers that do not raise
-    before = {one: signal.signal(one, lambda _number, _frame: None) for one in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        assert play.play(tmp_path) == 130
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
-    assert ended == (["the processes"] if at == "running" else [])
+def test_a_signal_unwinds(number: signal.Signals, at: str, tmp_path: Path) -> None:
+    arguments = [sys.executable, "-c", _PLAY, str(int(number)), at, str(tmp_path)]
+    ended = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert ended.returncode == 130, ended.stderr
+    assert ("ended the processes" in ended.stdout) == (at == "running")
