@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 RULES: Mapping[str, Sequence[str]] = {
     "README.md": ("test",),  # its blocks are run
     "sandbox/*.md": ("lint", "docs-test"),
-    "sandbox/*": ("test", "test-all PART=sandbox"),
+    "sandbox/*": ("test", "test-all PART='unit sandbox'"),
     "docs/*": ("lint", "docs-test"),
     "*.md": ("lint", "docs-test"),
     "LICENSE": ("lint",),

@@ -22,8 +22,7 @@ ROOT = Path(__file__).parents[1]
 
 LEFT_OUT: Mapping[str, str] = {
     # Servers of the tests' own, which change rarely: sandbox/** runs them (tests/changed.py).
-    "sandbox/tests/server/": "the sandbox to drivers and facts; captures of the gate run on it",
-    "sandbox/tests/clients/": "drivers of Java, Go and Python to the sandbox",
+    "sandbox/tests/": "pure tests, drivers of Java, Go and Python; captures of the gate run on the sandbox",
     # Seeds and mutations.
     "tests/checker/test_checker.py::test_a_missing_rule_is_found_out": "mutations of the checker: they test the checker",
     "tests/checker/test_signals.py::test_a_missing_rule_is_found_out": "mutations of the checker",
@@ -35,6 +34,8 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/checker/test_same_history.py": "seeds; the conformance suite has one history for all adapters",
     "tests/checker/test_kept.py": "seeds; tests/unit/capture/logminer/test_kept_kills.py kills at every step",
     "tests/simulate/test_simulate.py::test_a_rule_that_is_missing_is_found": "mutations of the simulation: they test the simulation",
+    "tests/simulate/test_simulate.py::test_every_history_is_right[2]": "further seeds",
+    "tests/simulate/test_simulate.py::test_every_history_is_right[3]": "further seeds",
     "tests/simulate/test_simulate.py::test_a_failing_history_is_made_smaller": "a tool of the simulation",
     "tests/simulate/test_oracle_model.py": "holds the simulation's model to the sandbox; neither is the product",
     "tests/simulate/test_kafka_model.py": "holds the simulation's model to a broker; neither is the product",
@@ -103,6 +104,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/spark/test_lake_decimals.py": "every length and scale; test_lake.py has each type",
     "tests/spark/test_lake_envelope.py::test_a_batch_of_one_topic_is_observed_as_it_would_be_read": "an optimisation",
     "tests/spark/test_lake_handover.py": "kills of a snapshot; tests/e2e/test_handover.py has the hand-over",
+    "tests/spark/test_lake_joint_read.py": "an optimisation: tables of one batch are read together",
     "tests/spark/test_lake_maintenance.py": "compaction of many small files",
     "tests/spark/test_lake_mode_kills.py": "kills in every mode; test_lake_kill.py kills one",
     "tests/spark/test_lake_modes.py": "every mode, a minute of CPU each; test_lake.py and test_lake_ddl.py have the rules of the default",

@@ -60,7 +60,7 @@ def test_every_file_of_tests_is_in_a_part_and_the_gate_can_run_it() -> None:
         (["docs/lake.md", "CHANGELOG.md", "docs/capture/olr.md"], ["lint", "docs-test"]),
         (["README.md"], ["test"]),
         (["src/minercdc/lake/merger.py", "docs/lake.md"], ["test"]),
-        (["sandbox/src/minercdc_sandbox/page.py"], ["test", "test-all PART=sandbox"]),
+        (["sandbox/src/minercdc_sandbox/page.py"], ["test", "test-all PART='unit sandbox'"]),
         (["sandbox/docs/sandbox.md"], ["lint", "docs-test"]),
         (["src/minercdc/native/scan.c"], ["test", "test-all PART='python fuzz'"]),
         (["compose.yaml", "compose/local.yaml"], ["test", "containers"]),
