@@ -11,7 +11,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Generator, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,9 +88,8 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
-    if (
-        fixturedef.scope == "function"
-    ):  # its servers are fixtures of the session; a look at /proc for each would cost more than most
+    # Servers are fixtures of a wider scope; a look at /proc for each of a function would cost more than most.
+    if fixturedef.scope == "function":
         return (yield)
     began = _now()
     _running.nested.append(Spent())
@@ -152,10 +152,11 @@ def of_directory(test: str) -> str:
     return "/".join(parts[: 3 if parts[:2] == ["tests", "unit"] or parts[0] == "sandbox" else 2])
 
 
-def by_group(tests: Mapping[str, list[Any]], group: Any) -> dict[str, Spent]:
+def by_group(tests: Mapping[str, list[Any]], group: Callable[[str], str]) -> dict[str, Spent]:
     spent: dict[str, Spent] = {}
     for test, (wall, cpu, _) in tests.items():
-        spent.setdefault(group(test), Spent()).__iadd__(Spent(wall, cpu))
+        one = spent.setdefault(group(test), Spent())
+        one += Spent(wall, cpu)
     return spent
 
 
@@ -186,9 +187,7 @@ def report(tests: Mapping[str, list[Any]]) -> Iterable[str]:
     """The tables of a run, as Markdown: by directory, by file, the fifty dearest tests, and what is set up."""
     for title, group in (("directory", of_directory), ("file", of_file)):
         spent = by_group(tests, group)
-        counts: dict[str, int] = {}
-        for test in tests:
-            counts[group(test)] = counts.get(group(test), 0) + 1
+        counts = Counter(map(group, tests))
         dearest = sorted(spent, key=lambda name: -spent[name].cpu)
         yield from _table(title, ((name, counts[name], spent[name]) for name in dearest))
     dear = sorted(tests.items(), key=lambda item: -item[1][1])[:50]
@@ -208,10 +207,10 @@ def directories(tests: Mapping[str, list[Any]]) -> Iterable[str]:
     yield from ("| directory | tests | CPU s | of them in the gate | CPU s |", "|---|--:|--:|--:|--:|")
     gate = {test: spent for test, spent in tests.items() if not left_out(test)}
     whole, part = by_group(tests, of_directory), by_group(gate, of_directory)
-    groups = [*sorted(whole, key=lambda name: -whole[name].cpu)]
-    for name in groups:
-        counts = [sum(of_directory(test) == name for test in some) for some in (tests, gate)]
-        yield f"| {name} | {counts[0]} | {whole[name].cpu:.0f} | {counts[1]} | {part.get(name, Spent()).cpu:.0f} |"
+    counts, gate_counts = Counter(map(of_directory, tests)), Counter(map(of_directory, gate))
+    for name in sorted(whole, key=lambda name: -whole[name].cpu):
+        its = part.get(name, Spent()).cpu
+        yield f"| {name} | {counts[name]} | {whole[name].cpu:.0f} | {gate_counts[name]} | {its:.0f} |"
     sums = [sum(spent.cpu for spent in some.values()) for some in (whole, part)]
     yield f"| all | {len(tests)} | {sums[0]:.0f} | {len(gate)} | {sums[1]:.0f} |"
 

@@ -10,12 +10,12 @@ for one process: a second session would take longer to warm up than it saves.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.durations import of_file, recorded
 from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).parents[1]
@@ -153,7 +153,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 def scope(test: str) -> str:
     """What is run by one process: a file, or tests/spark."""
-    file = test.split("::")[0]
+    file = of_file(test)
     return "tests/spark" if file.startswith("tests/spark/") else file
 
 
@@ -175,8 +175,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if out:
         config.hook.pytest_deselected(items=out)
     kept = [item for item in items if not left_out(item.nodeid)]
-    recorded = ROOT / "tests" / "durations.json"
     cost: dict[str, float] = {}
-    for file, seconds in (json.loads(recorded.read_text()) if recorded.exists() else {}).items():
+    for file, seconds in recorded().items():
         cost[scope(file)] = cost.get(scope(file), 0.0) + seconds
     items[:] = sorted(kept, key=lambda item: -cost.get(scope(item.nodeid), 0.0))
