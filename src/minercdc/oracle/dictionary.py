@@ -15,12 +15,10 @@ from typing import Any
 import oracledb
 
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.name_lists import listed, lists
 from minercdc.oracle.object_ids import read_parts
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, Key, TableId, TableSchema, key_of
-
-# Oracle allows 1000 items in a list (ORA-01795); fewer keep the number of different statements small.
-_LIST = 500
 
 _TABLES = "SELECT OWNER, TABLE_NAME FROM ALL_TABLES WHERE TEMPORARY = 'N' AND NESTED = 'NO' AND IOT_NAME IS NULL"
 # INVISIBLE columns have no COLUMN_ID, and one that is made VISIBLE again gets the last: by INTERNAL_COLUMN_ID a column stays
@@ -87,8 +85,7 @@ def read_tables(connection: oracledb.Connection, ids: Iterable[TableId], *, comm
         by_owner[table.database, table.schema].append(table.table)
     found: dict[TableId, TableSchema] = {}
     for (database, owner), names in by_owner.items():
-        for start in range(0, len(names), _LIST):
-            some = names[start : start + _LIST]
+        for some in lists(names):
             read = list(_read_some(connection, database, owner, some))
             for schema in _with_comments(connection, owner, some, read) if comments else read:
                 found[schema.id] = schema
@@ -129,14 +126,14 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
     with oracle_errors(f"reading the tables of {owner}"), connection.cursor() as cursor:
         columns: dict[str, list[Column]] = defaultdict(list)
         stored: dict[str, dict[int, str]] = defaultdict(dict)
-        for table, user_generated, virtual, place, *facts in _listed(cursor, _COLUMNS, owner, names):
+        for table, user_generated, virtual, place, *facts in listed(cursor, _COLUMNS, owner, names):
             if place is not None:
                 stored[table][int(place)] = facts[0]
             if user_generated == "YES" and virtual == "NO" and not _UNUSED.fullmatch(facts[0]):
                 columns[table].append(column_of(*facts))
-        constraints = _listed(cursor, _KEYS, owner, names)
-        keys = keys_of([*constraints, *_listed(cursor, _UNIQUE_INDEXES, owner, names)])
-        objects = dict(_listed(cursor, _OBJECTS, owner, names))
+        constraints = listed(cursor, _KEYS, owner, names)
+        keys = keys_of([*constraints, *listed(cursor, _UNIQUE_INDEXES, owner, names)])
+        objects = dict(listed(cursor, _OBJECTS, owner, names))
     parts = read_parts(connection, [TableId(database, owner, name) for name in columns])
     for name, its_columns in columns.items():
         if name not in objects:
@@ -157,18 +154,12 @@ def _with_comments(
     connection: oracledb.Connection, owner: str, names: Sequence[str], schemas: Iterable[TableSchema]
 ) -> Iterator[TableSchema]:
     with oracle_errors(f"reading the comments of {owner}"), connection.cursor() as cursor:
-        rows = [row for sql in (_TABLE_COMMENTS, _COLUMN_COMMENTS) for row in _listed(cursor, sql, owner, names)]
+        rows = [row for sql in (_TABLE_COMMENTS, _COLUMN_COMMENTS) for row in listed(cursor, sql, owner, names)]
     texts: dict[tuple[str, str | None], str] = {(table, column): text for table, column, text in rows}
     for schema in schemas:
         table = schema.id.table
         columns = tuple(replace(column, comment=texts.get((table, column.name))) for column in schema.columns)
         yield replace(schema, columns=columns, comment=texts.get((table, None)))
-
-
-def _listed(cursor: oracledb.Cursor, sql: str, owner: str, names: Sequence[str]) -> list[tuple[Any, ...]]:
-    binds = {f"n{i}": name for i, name in enumerate(names)}
-    cursor.execute(sql.format(names=", ".join(f":{bind}" for bind in binds)), {"owner": owner, **binds})
-    return [tuple(row) for row in cursor]
 
 
 def column_of(

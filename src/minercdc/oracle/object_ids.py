@@ -6,26 +6,26 @@ Redo has a row under the id of the partition it lies in (docs/reference/logminer
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from datetime import datetime
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import oracledb
 
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.name_lists import listed, lists
 from minercdc.schema.table import TableId, TableSchema
 
-_LIST: Final = 500  # Oracle allows 1000 items in a list (ORA-01795)
 _TABLES: Final = "SELECT OBJECT_ID, OWNER, OBJECT_NAME, LAST_DDL_TIME FROM ALL_OBJECTS WHERE OBJECT_TYPE = 'TABLE' AND OBJECT_ID IN ({list})"
 _PARTS: Final = (
     "SELECT OBJECT_NAME, OBJECT_ID FROM ALL_OBJECTS"
-    " WHERE OWNER = :owner AND OBJECT_NAME IN ({list}) AND OBJECT_TYPE IN ('TABLE PARTITION', 'TABLE SUBPARTITION')"
+    " WHERE OWNER = :owner AND OBJECT_NAME IN ({names}) AND OBJECT_TYPE IN ('TABLE PARTITION', 'TABLE SUBPARTITION')"
 )
 # The rows of an index-organized table have the id of its index, or of a partition of that.
 _INDEX_ORGANIZED: Final = (
     "SELECT I.TABLE_NAME, O.OBJECT_ID FROM ALL_INDEXES I JOIN ALL_OBJECTS O ON O.OWNER = I.OWNER AND O.OBJECT_NAME = I.INDEX_NAME"
-    " WHERE I.TABLE_OWNER = :owner AND I.TABLE_NAME IN ({list}) AND I.INDEX_TYPE = 'IOT - TOP'"
+    " WHERE I.TABLE_OWNER = :owner AND I.TABLE_NAME IN ({names}) AND I.INDEX_TYPE = 'IOT - TOP'"
     " AND O.OBJECT_TYPE IN ('INDEX', 'INDEX PARTITION', 'INDEX SUBPARTITION')"
 )
 
@@ -129,11 +129,9 @@ def read_parts(connection: oracledb.Connection, tables: Collection[TableId]) -> 
     found: dict[TableId, set[int]] = defaultdict(set)
     with oracle_errors("reading the ids of partitions"), connection.cursor() as cursor:
         for owner, names in by_owner.items():
-            for some in _lists(names):
+            for some in lists(names):
                 for sql in (_PARTS, _INDEX_ORGANIZED):
-                    binds = {f"n{i}": name for i, name in enumerate(some)}
-                    cursor.execute(sql.format(list=", ".join(f":{bind}" for bind in binds)), {"owner": owner, **binds})
-                    for name, object_id in cursor:
+                    for name, object_id in listed(cursor, sql, owner, some):
                         found[TableId(database, owner, name)].add(int(object_id))
     return {table: frozenset(ids) for table, ids in found.items()}
 
@@ -141,13 +139,9 @@ def read_parts(connection: oracledb.Connection, tables: Collection[TableId]) -> 
 def _present(connection: oracledb.Connection, wanted: Mapping[int, TableId]) -> dict[int, _Present]:
     found: dict[int, _Present] = {}
     with oracle_errors("reading the names of tables"), connection.cursor() as cursor:
-        for some in _lists(sorted(object_id for object_id in wanted if object_id)):
+        for some in lists(sorted(object_id for object_id in wanted if object_id)):
             cursor.execute(_TABLES.format(list=", ".join(map(str, some))))
             for object_id, owner, name, altered in cursor:
                 database = wanted[int(object_id)].database
                 found[int(object_id)] = _Present(TableId(database, owner, name), altered)
     return found
-
-
-def _lists(items: Sequence[Any]) -> Iterable[Sequence[Any]]:
-    return (items[at : at + _LIST] for at in range(0, len(items), _LIST))
