@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -148,6 +149,7 @@ def test_a_table_that_is_listed_later_is_named_with_the_command_that_reads_it(la
     with lab.run(lab.config(table_include_list=f"{lab.schema}.T"), "first.log") as connector:
         connector.await_log("streaming:")
         connector.stop_in_order()
+    _await_next_second(lab)  # CREATED has whole seconds
     lab.execute("ALTER TABLE T RENAME TO T2", "CREATE TABLE AFTER_ALL (ID NUMBER(9) PRIMARY KEY)")
     config = lab.config(signal_enabled_channels="kafka", signal_poll_interval_ms=200)
     with lab.run(config) as connector:
@@ -163,6 +165,15 @@ def test_a_table_that_is_listed_later_is_named_with_the_command_that_reads_it(la
         connector.await_log("streaming:")
         connector.stop_in_order()
     assert "was not before" not in connector.text()
+
+
+def _await_next_second(lab: Lab) -> None:
+    with lab.connect() as connection, connection.cursor() as cursor:
+        seconds: set[object] = set()
+        while len(seconds) < 2:
+            cursor.execute("SELECT SYSDATE FROM DUAL")
+            seconds.update(cursor.fetchone() or ())
+            time.sleep(0.02)
 
 
 def test_check_needs_the_database(lab: Lab) -> None:
