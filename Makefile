@@ -10,7 +10,7 @@ GATE := $(PYTEST) -p tests.gate
 # What failed runs once more with nothing beside it, and both runs are shown: a test that passes only alone has a fault, or the product has.
 define tested
 $(1) || { test $$? -eq 1 && echo "The tests that failed, once more and alone:" \
-	&& $(1) -n 0 --last-failed --last-failed-no-failures none; }
+	&& MINERCDC_DURATIONS= $(1) -n 0 --last-failed --last-failed-no-failures none; }
 endef
 
 .PHONY: install demo lint unit docs-test test test-all changed durations python-path fuzz mutants wheels containers cluster standby torture soak simulate parity bench bench-peer docs

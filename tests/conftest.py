@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from hypothesis import settings
+from tests.examples import examples
 
 pytest_plugins = [
     "tests.fixtures.fix_containers",
@@ -13,7 +14,9 @@ pytest_plugins = [
     "tests.fixtures.fix_spark",
 ]
 
-settings.register_profile("minercdc", deadline=None)  # a busy machine decides no test; pytest's timeout ends one that hangs
+settings.register_profile(
+    "minercdc", max_examples=examples(100), deadline=None
+)  # a busy machine decides no test; pytest's timeout ends one that hangs
 settings.load_profile("minercdc")
 
 

@@ -127,7 +127,12 @@ def run(name: str, digest: str) -> Result:
     part = PARTS[name]
     RESULTS.mkdir(exist_ok=True)
     began = time.monotonic()
-    environment = {**os.environ, **part.environment, "MINERCDC_DURATIONS": str(RESULTS / f"{name}.durations.json")}
+    environment = {
+        **os.environ,
+        **part.environment,
+        "MINERCDC_EXAMPLES": "all",
+        "MINERCDC_DURATIONS": str(RESULTS / f"{name}.durations.json"),
+    }
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.durations", *part.arguments]
     with (
         (RESULTS / f"{name}.log").open("w") as log,

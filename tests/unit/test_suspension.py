@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from tests.examples import examples
 from tests.unit.signals.model import SIGNALS, TABLE, At, Commit, ModelReader, ModelTables, T, World, row_of
 
 from minercdc.contracts import Record, SignalActions, StopFlag
@@ -46,7 +47,7 @@ from minercdc.suspension import Suspensions
 
 U = TableSchema(TableId("PDB", "S", "U"), (Column("ID", "NUMBER"),), (0,))
 KEYS = 10
-SEEDS = 25
+SEEDS = examples(25)
 RESUME: dict[str, JsonValue] = {"data-collections": ["PDB.S.T"]}
 
 
@@ -365,6 +366,6 @@ def test_a_suspended_table_is_whole_again_wherever_the_connector_is_killed(threa
         for kill_at in random.Random(seed).sample(range(1, topics.commits), min(6, topics.commits - 1)):
             for durable in (False, True):
                 judge(*run_to_end(seed, threads=threads, automatic=automatic, kill_at=kill_at, durable=durable))
-    assert suspended > 10
-    assert again > 2, "no history has a row from before the repair after it"
-    assert vanished > 10
+    assert suspended > SEEDS // 3
+    assert again, "no history has a row from before the repair after it"
+    assert vanished > SEEDS // 3

@@ -397,7 +397,7 @@ def test_types_in_the_sessions_nls_and_by_default(sandbox: SandboxProcess, owner
     )
     assert values() == (
         "('1','-42.5','it''s','ab  ',TO_DATE('28-FEB-26', 'DD-MON-RR'),"
-        "TO_TIMESTAMP('11-JUL-25 11.09.10.654321 PM'),TO_TIMESTAMP('30-SEP-21 12.00.00. PM'),"
+        "TO_TIMESTAMP('11-JUL-25 11.09.10.654321 PM'),TO_TIMESTAMP('30-SEP-21 12.00.00 PM'),"
         "TO_TIMESTAMP('01-JAN-99 12.00.00.000000001 AM'),HEXTORAW('cafe'))"
     )
 

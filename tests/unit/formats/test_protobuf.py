@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from tests.examples import examples
 from tests.unit.formats.protoc import message_class
 from tests.unit.formats.test_avro import ALL, ROWS, encoded, name_structs, parts, typed_values
 from tests.unit.kafka.test_envelope import NEW, ORDERS, PAID, event
@@ -125,7 +126,7 @@ def test_updates_and_key_changes_have_googles_bytes() -> None:
             assert_same_bytes(schema, json.loads(payload), OPTIONS["plain"])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(typed_values(kinds=("struct",)))
 def test_any_row_has_googles_bytes(pair: tuple[Schema, Any]) -> None:
     schema, value = pair

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.arrow_frame import Frame
+from tests.examples import examples
 from tests.native_pair import IS_NATIVE, encoder
 from tests.unit.native.test_pair import DATES, HANDLINGS, MONTHS, NUMBERS, SECONDS, STAMPS, columns_of
 from tests.unit.native.test_read_pair import BINARY, ROW_ID, TEXTS, check
@@ -110,7 +111,7 @@ def test_bytes() -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(1 - 10**18, 10**18 - 1)), min_size=1), st.integers(0, 18))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_numbers(values: list[int | None], scale: int) -> None:
     column = Column("N", "NUMBER", 18, scale)
     schema = TableSchema(TableId("D", "S", "T"), (ID, column), (0,))
@@ -125,7 +126,7 @@ def test_numbers(values: list[int | None], scale: int) -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.binary(max_size=12), st.text(max_size=6).map(str.encode)), min_size=1, max_size=9))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_texts_that_are_none_are_refused_alone(values: list[bytes | None]) -> None:
     schema = TableSchema(TableId("D", "S", "T"), (ID, Column("V", "VARCHAR2", 99)), (0,))
     run = columnar(schema, [(ROW_ID, "1", value) for value in values])

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.native_pair import IS_NATIVE, Pair, taken_apart
 from tests.unit.capture.logminer.redo import A, Redo
 from tests.unit.capture.logminer.test_dml import FIXTURES
@@ -267,13 +268,13 @@ def any_statement(draw: st.DrawFn) -> str:
     return f'update "S"."T" set {assigned} where {conditions};'
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(statements=st.lists(any_statement(), min_size=1, max_size=4), handling=st.sampled_from(HANDLINGS))
 def test_any_statement(statements: list[str], handling: ValueHandling) -> None:
     check(ANY_SCHEMA, statements, handling)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(statement=any_statement(), data=st.data(), handling=st.sampled_from(HANDLINGS))
 def test_damaged_statements(statement: str, data: st.DataObject, handling: ValueHandling) -> None:
     check(ANY_SCHEMA, [data.draw(damaged((statement,)))], handling, lobs=True)
@@ -285,7 +286,7 @@ def test_the_fixtures(lobs: bool) -> None:
         check(table, [sql], lobs=lobs)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(case=st.sampled_from(FIXTURES), data=st.data())
 def test_damaged_fixtures(case: tuple[Any, ...], data: st.DataObject) -> None:
     check(case[1], [data.draw(damaged((case[2],)))], lobs=data.draw(st.booleans()))

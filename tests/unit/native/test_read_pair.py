@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.native_pair import IS_NATIVE, NO_BOUND, encoder, outcome
 from tests.unit.native.test_pair import (
     DATES,
@@ -157,7 +158,7 @@ ROWS = st.tuples(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(ROWS, min_size=1, max_size=5))
 def test_anything(rows: list[tuple[Any, ...]]) -> None:
     types = [("VARCHAR2", 9), ("TIMESTAMP", None), ("RAW", 9), ("BINARY_DOUBLE", None)]

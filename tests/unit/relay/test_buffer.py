@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.examples import examples
 
 from minercdc.errors import RelayError
 from minercdc.relay.buffer import EventBuffer, OvertakenError, ScnNotFoundError, Window
@@ -150,7 +151,7 @@ def _drained_filtered(buffer: EventBuffer, size: int, remainder: int) -> list[Re
 
 
 TestModel = Model.TestCase
-TestModel.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestModel.settings = settings(max_examples=examples(60), stateful_step_count=25, deadline=None)
 
 
 def test_windows_have_to_rise() -> None:
@@ -214,7 +215,7 @@ def test_a_mapped_buffer_is_found_again(tmp_path: Path) -> None:
     buffer.close()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, SIZE - 1), st.integers(0, 7))
 def test_a_damaged_file_is_noticed(tmp_path_factory: pytest.TempPathFactory, at: int, bit: int) -> None:
     path = tmp_path_factory.mktemp("relay") / "buffer"

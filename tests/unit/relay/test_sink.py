@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.unit.relay.filling import Filling, T, change, insert
 
 from minercdc.contracts import Capture, Record
@@ -188,7 +189,7 @@ def test_the_max_scn_file_as_of_databus(tmp_path: Path) -> None:
             file.load()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4), st.booleans(), st.booleans()), min_size=1, max_size=25),
     st.booleans(),

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from tests.examples import examples
 from tests.fetched import fetched
 from tests.unit.signals.model import (
     TABLE,
@@ -38,7 +39,7 @@ from minercdc.signals.stage import SignalStage
 from minercdc.signals.window import Changes, Chunk
 
 KEYS = 12
-SEEDS = 50
+SEEDS = examples(50)
 EXECUTE = json.dumps({"data-collections": ["PDB.S.T"]})
 BLOCKING = json.dumps({"data-collections": ["S.T"], "type": "blocking"})
 
@@ -203,7 +204,7 @@ def test_the_check_finds_a_rule_that_is_missing(
 
 
 def _all_seeds() -> None:
-    for seed in range(SEEDS):
+    for seed in range(50):
         run(seed, ("i-1", "execute-snapshot", EXECUTE), threads=True)
 
 

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from minercdc.contracts import Record
 from minercdc.errors import DeliveryError, FencedError, SinkError
@@ -350,7 +351,7 @@ _records = st.builds(
 
 
 @given(st.lists(st.lists(_records, max_size=4), max_size=6), st.integers(1, 400), st.integers(1, 5))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_batches_come_back_in_order_by_any_steps(batches: list[list[Record]], segment_bytes: int, most: int) -> None:
     with TemporaryDirectory() as scratch:
         directory = Path(scratch)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from minercdc.errors import ValueDecodeError
 from minercdc.schema.table import Column
@@ -103,7 +104,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(VALUES) | st.dictionaries(st.sampled_from("abcdefgh"), VALUES), st.booleans(), st.booleans(), st.booleans())
 def test_every_layout(value: Any, relative: bool, wide: bool, some_long: bool) -> None:
     long_names = sorted(names_of(value))[::2] if some_long else []
@@ -258,7 +259,7 @@ def test_what_is_damaged_or_not_known_is_refused_by_column(digits: str) -> None:
         codec.from_redo(f"/* JSON */ HEXTORAW('{digits}')")
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(VALUES.map(lambda value: image([value])), st.data())
 def test_any_damage_is_an_error_or_another_text(digits: str, data: st.DataObject) -> None:
     """Nothing but text or ValueDecodeError comes of any bytes."""

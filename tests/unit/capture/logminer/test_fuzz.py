@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.unit.capture.logminer.test_dml import FIXTURES
 
 from minercdc.capture.logminer.dml import RedoDecoder
@@ -94,7 +95,7 @@ def damaged(draw: st.DrawFn, texts: tuple[str, ...]) -> str:
 
 
 @pytest.mark.parametrize("name", PARSERS)
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(data=st.data())
 def test_damaged_texts_of_rows(name: str, data: st.DataObject) -> None:
     parse, texts = PARSERS[name]
@@ -120,7 +121,7 @@ def test_the_texts_themselves_are_read(name: str) -> None:
         assert parse(text) or text == "XML_REDO := NULL"
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(case=st.sampled_from(FIXTURES), data=st.data())
 def test_damaged_rows_are_decoded_or_refused(case: tuple[object, ...], data: st.DataObject) -> None:
     _, table, sql, _, _ = case
@@ -129,7 +130,7 @@ def test_damaged_rows_are_decoded_or_refused(case: tuple[object, ...], data: st.
         assert refusal(decoder.decode, text) != ""
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(damaged(DDL))
 def test_damaged_ddl_has_a_meaning_or_none(sql: str) -> None:
     parse_ddl(sql)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from tests.examples import examples
 
 from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.pieces import split
@@ -74,7 +75,7 @@ def statement(chance: random.Random) -> str:
     return f"update {target} set {assigned}{where}{end}"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(examples(20)))
 def test_glue_by_glue_is_what_the_general_parser_reads(seed: int) -> None:
     chance = random.Random(seed)
     decoder = RedoDecoder(TABLE)
@@ -85,7 +86,7 @@ def test_glue_by_glue_is_what_the_general_parser_reads(seed: int) -> None:
         assert read == decoder.decode_generally(sql), sql
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(examples(10)))
 def test_damaged_statements_are_refused_or_read_alike(seed: int) -> None:
     """A piece lost or doubled: whatever glue by glue makes of it, the general parser makes the same, or refuses it."""
     chance = random.Random(seed)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.unit.capture.logminer.redo import (
     ANY_PASS,
     A,
@@ -181,7 +182,7 @@ def test_restart_from_every_position_misses_and_repeats_nothing(tmp_path: Path) 
             assert changes(again) == changes(whole[i + 1 :])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(script=st.lists(st.tuples(st.integers(1, 4), st.sampled_from("iiiuucr")), max_size=40), cut=st.integers(0, 60))
 def test_any_interleaving_survives_a_restart(
     tmp_path_factory: pytest.TempPathFactory, script: list[tuple[int, str]], cut: int

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.olr_server import wire
 
 from minercdc.capture.olr.json_format import read_json
@@ -140,7 +141,7 @@ def test_what_is_no_message_is_refused(text: str) -> None:
         read_json(text.encode())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     for read in (read_json, read_protobuf, read_response):
@@ -150,7 +151,7 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
             continue
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from(sorted(RECORDED["messages"])), st.data())
 def test_damaged_bytes_are_read_or_refused(name: str, data: st.DataObject) -> None:
     whole = bytearray(recorded("messages", name))
@@ -162,7 +163,7 @@ def test_damaged_bytes_are_read_or_refused(name: str, data: st.DataObject) -> No
         return
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(-(2**63), 2**64 - 1), st.binary(max_size=40))
 def test_fields_come_back(number: int, data: bytes) -> None:
     found = list(fields(field(7, number) + field(19, data)))
@@ -171,7 +172,7 @@ def test_fields_come_back(number: int, data: bytes) -> None:
     assert len(varint(number)) <= 10
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.fixed_dictionaries(
         {},
@@ -198,7 +199,7 @@ def test_another_encoder_is_understood(given_fields: dict[str, object], c_scn: i
     assert [one.sql for one in message.operations] == [one.get("ddl", "") for one in payload]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(list(RequestCode)), st.text(max_size=20), st.integers(0, 2**64 - 1), st.integers(0, 2**63 - 1))
 def test_requests_are_understood_by_another_decoder(code: RequestCode, source: str, scn: int, index: int) -> None:
     found = wire.decode(wire.REQUEST, Request(code, source, scn=scn, place=Place(scn, index)).encoded())

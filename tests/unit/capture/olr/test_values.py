@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from minercdc.capture.olr.message import ABSENT, Binary, Number, Operation, Single
 from minercdc.capture.olr.rows import RowReader
@@ -137,7 +138,7 @@ def test_settings_of_times() -> None:
     assert text_of("NUMBER", ABSENT) is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(-210_866_803_200, 253_402_300_799), st.integers(0, 999_999_999))
 def test_numbers_and_dates_of_one_moment_are_one_text(seconds: int, fraction: int) -> None:
     found = text_of("TIMESTAMP", Number(seconds * 10**9 + fraction))
