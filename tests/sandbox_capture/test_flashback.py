@@ -349,14 +349,14 @@ def test_tables_that_refer_to_each_other_are_named(
 def test_after_a_pause_windows_are_cut_and_follow_each_other_at_once(
     fresh_sandbox: SandboxProcess, make: Callable[..., FlashbackLab]
 ) -> None:
-    lab = make(fresh_sandbox, **{"minercdc.flashback.window.max.ms": 60_000, "minercdc.flashback.interval.ms": 20_000})
+    lab = make(fresh_sandbox, **{"minercdc.flashback.window.max.ms": 60_000, "minercdc.flashback.interval.ms": 200_000})
     run, admin = Run(lab), fresh_sandbox.connect()
     for number in range(3, 7):
         admin.cursor().execute("call dbms_sandbox.jump_clock(100)")
         lab.run(f"insert into t values ({number}, 'x')", "commit")
     begun = time.monotonic()
     run.to_now()
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 100
     assert [after[0] for _, _, after in run.changes("t")] == ["3", "4", "5", "6"]
     ends = {event.position.end for event in run.events if isinstance(event, Progress) and event.position}  # type: ignore[attr-defined]
     assert len(ends - {0}) >= 3

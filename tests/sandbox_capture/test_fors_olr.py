@@ -337,4 +337,4 @@ def test_the_stop_ends_every_wait(opened: Opened) -> None:
     threading.Timer(0.3, stop.set).start()
     begun = time.monotonic()
     assert all(isinstance(event, Progress) for event in capture.stream(capture.load_position(subject.start), stop))
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60

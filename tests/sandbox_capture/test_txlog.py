@@ -245,7 +245,7 @@ def test_an_alert_ends_the_pause(lab: TxlogLab) -> None:
     lab.install()
     lab.run("update sync_core_settings set raise_dbms_alerts = 'Y'")
     lab.app.commit()
-    lab.settings = {"minercdc.txlog.alerts": True, "minercdc.txlog.interval.ms": 25_000}
+    lab.settings = {"minercdc.txlog.alerts": True, "minercdc.txlog.interval.ms": 250_000}
     run = Run(lab)
     began = time.monotonic()
 
@@ -259,7 +259,7 @@ def test_an_alert_ends_the_pause(lab: TxlogLab) -> None:
     writer.start()
     run.until(lambda: len(run.changes) == 1)
     writer.join()
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 200
 
 
 def test_a_changed_table_comes_with_its_new_columns_once_it_is_installed_again(lab: TxlogLab) -> None:
