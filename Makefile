@@ -41,9 +41,9 @@ docs-test: install
 	$(PYTEST) -n 2 tests/unit/test_docs.py tests/unit/test_words.py
 
 # The gate: all that a change of the product can plausibly break. Left out: what tests/gate.py lists, with what is run in its place.
-# Three processes, since many tests wait for servers; the tests of a file run in one of them.
+# Four processes, since many tests wait for servers; the tests of a file run in one of them.
 test: lint
-	$(call tested,$(GATE) -n 3 --dist loadfile)
+	$(call tested,$(GATE) -n 4 --dist loadfile)
 
 # Everything, hours: all seeds, drivers' suites, parity, soak, mutations, the Python path. Parts that passed on these sources are not run again;
 # PART="spark e2e" runs these. It ends with one table of all parts.

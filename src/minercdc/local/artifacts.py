@@ -52,12 +52,12 @@ BROKER: tuple[str, ...] = (
     "com.github.luben:zstd-jni:1.5.7-17",
 )
 
-SPARK_AVRO = "org.apache.spark:spark-avro_2.13:4.1.1"
+SPARK_AVRO = "org.apache.spark:spark-avro_2.13:4.2.0"
 
-# Spark's Kafka source, its Avro, and Delta; the mixed versions are the newest that exist together and were run together.
+# Spark's Kafka source and Avro, of the version of PySpark, and the Delta that is made for it.
 SPARK: tuple[str, ...] = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.2.0",
     "org.apache.kafka:kafka-clients:3.9.2",
     "org.apache.commons:commons-pool2:2.13.1",
     "io.delta:delta-spark_4.2_2.13:4.4.0",
