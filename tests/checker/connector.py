@@ -100,7 +100,9 @@ class Connector:
             self.kept += self._pending
             self._pending.clear()
             if event.position is not None:
-                assert self._position is None or not event.position.precedes(self._position), "the position went back"
+                assert self._position is None or not event.position.precedes(self._position), (
+                    f"the position went back, from {self._position.to_json()} to {event.position.to_json()}"
+                )
                 if isinstance(event.position, LogMinerPosition):
                     self._lab.files.confirm(event.position)
                     self.names_kept += len(event.position.kept)

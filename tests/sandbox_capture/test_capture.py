@@ -29,6 +29,7 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.errors import LogGapError, MiningSessionError
 from minercdc.events import ChangeEvent, Progress, SchemaChange
+from minercdc.schema.filter import TableFilter
 from minercdc.schema.tables import Tables
 
 _names = (f"lab{i}" for i in itertools.count())
@@ -296,6 +297,35 @@ def test_connector_changes_from_one_mode_to_the_other_without_loss(lab: Lab, rea
     assert [row[0] for row in reader.replica("ITEM")] == sorted((row[0] for row in lab.rows("item")), key=str)
     events = [(e.op, e.before, e.after) for e in reader.events if isinstance(e, ChangeEvent)]
     assert sum(after is not None and after[0] == "900" for _, _, after in events) == 1
+
+
+@pytest.mark.parametrize("change", ["mode", "large values"])
+def test_a_transaction_that_first_changed_what_is_not_captured_comes_whole_after_a_change(
+    sandbox: SandboxProcess, tmp_path: Path, change: str
+) -> None:
+    """Its START lies in a log before the one that the stream had come to: LogMiner shows committed rows, and large values, only when
+    it has read their transaction from its START."""
+    lab = make_lab(sandbox, tmp_path)
+    lab.run("create table noise (id number primary key)", "create table doc (id number primary key, body clob)")
+    lab.filter = TableFilter(table_include=[rf"{lab.schema}\.(MARKER|ITEM|DOC)"])
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    with lab.session() as long, long.cursor() as slow:
+        slow.execute("insert into noise values (1)")
+        for run in range(3):
+            lab.switch_log()
+            reader.until_marker(run)
+        if change == "mode":
+            lab.committed = True
+        else:
+            lab.shared = lab.shared.model_copy(update={"lob_enabled": True})
+        slow.execute("insert into item (id) values (900)")
+        slow.execute("insert into doc values (901, :1)", ["x" * 5000])
+        long.commit()
+    reader.until_marker(9)
+    assert [row[0] for row in reader.replica("ITEM")] == ["900"]
+    assert [row[0] for row in reader.replica("DOC")] == ["901"]
+    assert reader.position is not None
+    assert reader.position.whole
 
 
 @pytest.mark.parametrize("kind", ["public", ""])

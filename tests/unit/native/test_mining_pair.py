@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from functools import partial as partial_of
 from pathlib import Path
@@ -137,4 +138,33 @@ def test_a_restart_after_each_transaction_of_a_run_misses_and_repeats_nothing(tm
             rest = Miner(tmp_path, event.position).read(redo.rows)
             assert rest == events[n + 1 :]
     mark = ThreadMark(RedoAddress("0x000001.00000001.0010"), 101, RedoAddress("0x000001.00000005.0010", 1), 105)
-    assert events[1] == Progress(LogMinerPosition({1: mark}), 104, events[1].time_us, events[0].tx)  # type: ignore[arg-type, union-attr]
+    assert events[1] == Progress(LogMinerPosition({1: mark}, whole=False), 104, events[1].time_us, events[0].tx)  # type: ignore[arg-type, union-attr]
+
+
+@pytest.mark.parametrize("runs", [False, True], ids=["python", "native"])
+def test_no_position_goes_back_when_a_transaction_first_changes_a_captured_table(tmp_path: Path, runs: bool) -> None:
+    """Its START lies before what earlier positions had as their begin, and its rows lie after that."""
+    redo = Redo()
+    redo.start(xid(99))
+    for key in range(1, 4):
+        redo.start(xid(key))
+        redo.insert(xid(key), key)
+        redo.commit(xid(key))
+        redo.insert(xid(99), 100 + key)
+    redo.commit(xid(99))
+    events = Miner(tmp_path, LogMinerPosition(), runs=runs).read(redo.rows)
+    positions = [event.position for event in events if isinstance(event, Progress)]
+    assert len(positions) == 4
+    for before, after in itertools.pairwise(positions):
+        assert isinstance(before, LogMinerPosition)
+        assert isinstance(after, LogMinerPosition)
+        assert not after.precedes(before)
+    for n, event in enumerate(events):
+        if isinstance(event, Progress):
+            assert isinstance(event.position, LogMinerPosition)
+            rest = Miner(tmp_path, event.position, runs=runs).read(redo.rows)
+            assert list(map(_what, rest)) == list(map(_what, events[n + 1 :]))
+
+
+def _what(event: Event) -> object:
+    return (event.op, event.before, event.after, event.rs_id) if isinstance(event, ChangeEvent) else type(event)

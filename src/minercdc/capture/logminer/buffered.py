@@ -25,7 +25,7 @@ from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.logs import NO_BOUND
 from minercdc.capture.logminer.mining import Mining
 from minercdc.capture.logminer.passes import Pass
-from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of, log_start
+from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, Resumes, ThreadMark, address_of, log_start
 from minercdc.capture.logminer.query import ContainerNames, build_query
 from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow, OpCode
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
@@ -75,7 +75,8 @@ class BufferedAssembly:
         self._buffer = buffer
         buffer.given_up |= {bytes.fromhex(xid) for xid in start.given_up}
         self._delivery = delivery
-        self._miner = Mining(start, buffer, delivery, lobs=lobs) if delivery.scans else None
+        self._resumes = Resumes()
+        self._miner = Mining(start, buffer, delivery, self._resumes, lobs=lobs) if delivery.scans else None
         self._bound = NO_BOUND
         self._held: list[tuple[int, int, LogMinerRow, RedoAddress | None]] = []
         self._holding = itertools.count()
@@ -250,6 +251,7 @@ class BufferedAssembly:
             for _, _, row, place in self._held:
                 if row.thread == thread and place is not None and place.rs_id < resume.rs_id:
                     resume, scn = RedoAddress(place.rs_id), row.scn  # DDL, of which nothing is buffered
+            resume, scn = self._resumes.furthest(thread, resume, scn)
             floor, floor_scn = self._keeping.floors.get(thread, (None, 0)) if self._keeping else (None, 0)
             if floor is not None and floor.rs_id < resume.rs_id:
                 resume, scn = floor, floor_scn
@@ -260,7 +262,7 @@ class BufferedAssembly:
         kept = (tuple(self._keeping.kept.values()), self._keeping.version) if self._keeping else ((), 0)
         start = self._start
         base = threads, start.start_scn, start.snapshot_scn, start.resetlogs
-        return LogMinerPosition(*base, given_up, *kept, pdbs=start.pdbs, dbid=start.dbid)
+        return LogMinerPosition(*base, given_up, *kept, pdbs=start.pdbs, dbid=start.dbid, whole=self._lobs)
 
     def open(self) -> list[Transaction]:
         """Transactions that wait for their end, those that lie in files included; not those whose COMMIT was read and is held."""

@@ -33,6 +33,7 @@ from minercdc.capture.logminer.log_window import LogWindow, PassLogs
 from minercdc.capture.logminer.logs import NO_BOUND, switched_scn
 from minercdc.capture.logminer.measuring import Measuring
 from minercdc.capture.logminer.naming import ObjectNames
+from minercdc.capture.logminer.open_at import from_starts
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.place import check_place
 from minercdc.capture.logminer.position import LogMinerPosition
@@ -156,6 +157,8 @@ class LogMinerCapture:
         loaded = load(start, self._files, self._rules, buffer)
         check_lost(self._connect, loaded, self._config, self._secondary)
         start = identified(self._connect, loaded.position)
+        if self._assembly_of.committed or self._lobs:
+            start = from_starts(self._connect, start, self._container)
         self._delivered_scn = start.delivered_scn
         delivery = Delivery(start, self._containers, self._clock, user_filter(self._config))
         self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._lobs)

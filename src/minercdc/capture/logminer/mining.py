@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from minercdc import native
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.keeping import Keeping
-from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark
+from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, Resumes, ThreadMark
 from minercdc.capture.logminer.transactions import TransactionBuffer
 from minercdc.events import Progress, ScannedRows, Scn, TransactionInfo
 
@@ -23,12 +23,16 @@ class Mining:
 
     :param start: position that the stream starts from.
     :param buffer: of the native path, see `transactions.transaction_buffer`.
+    :param resumes: of the positions of this stream.
     :param lobs: `lob.enabled`.
     :ivar keeping: keeps transactions over restarts, set by `BufferedAssembly.keep`; None: none are kept.
     """
 
-    def __init__(self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery, *, lobs: bool) -> None:
+    def __init__(
+        self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery, resumes: Resumes, *, lobs: bool
+    ) -> None:
         self._start, self._buffer, self._delivery, self._lobs = start, buffer, delivery, lobs
+        self._resumes = resumes
         self.keeping: Keeping | None = None
         self._scanner: object = None
         self._miner: Any = None
@@ -71,15 +75,18 @@ class Mining:
     def _progress(self, thread: int) -> _MakeProgress:
         """A function that makes the Progress after a transaction, from where a restart goes on, the COMMIT's place, and
         `complete_scn`. The rest of the position is as of now."""
-        start, last_ddl = self._start, self._delivery.threads[thread].last_ddl
+        start, resumes, lobs, last_ddl = self._start, self._resumes, self._lobs, self._delivery.threads[thread].last_ddl
         given_up = frozenset(xid.hex() for xid in self._buffer.given_up)
         floor = self.keeping.floors.get(thread, (None, 0)) if self.keeping else (None, 0)
         kept = (tuple(self.keeping.kept.values()), self.keeping.version) if self.keeping else ((), 0)
 
         def progress(info: TransactionInfo, resume: _Place, commit: _Place, complete_scn: int) -> Progress:
-            mark = ThreadMark(RedoAddress(resume[0]), resume[1], RedoAddress(*commit), info.commit_scn, last_ddl, *floor)
+            begin = resumes.furthest(thread, RedoAddress(resume[0]), resume[1])
+            if floor[0] is not None and floor[0].rs_id < begin[0].rs_id:
+                begin = floor[0], floor[1]
+            mark = ThreadMark(*begin, RedoAddress(*commit), info.commit_scn, last_ddl, *floor)
             base = start.start_scn, start.snapshot_scn, start.resetlogs
-            position = LogMinerPosition({thread: mark}, *base, given_up, *kept, dbid=start.dbid)
+            position = LogMinerPosition({thread: mark}, *base, given_up, *kept, dbid=start.dbid, whole=lobs)
             return Progress(position, Scn(complete_scn), info.commit_us, info)
 
         return progress

@@ -13,12 +13,14 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import oracledb
 
+from minercdc.capture.logminer.committed import beginning
 from minercdc.capture.logminer.logs import LogFile, LogSelection, read_ended, read_logs, read_threads, select_logs
+from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.query import ContainerNames, within
 from minercdc.capture.logminer.row import ZERO_XID, OpCode
 from minercdc.capture.logminer.session import MiningSession
@@ -125,6 +127,26 @@ def await_written(connection: oracledb.Connection) -> None:
     now, deadline = current_scn(connection), time.monotonic() + _WRITTEN_WITHIN_S
     while written_scn(connection) < now and time.monotonic() < deadline:
         time.sleep(_POLL_S)
+
+
+def from_starts(
+    connect: Callable[[], oracledb.Connection], position: LogMinerPosition, container: ContainerNames
+) -> LogMinerPosition:
+    """The position with each thread's mining from the log in which the oldest transaction that is not delivered can have begun
+    (`LogMinerPosition.whole`); the same object where it is whole already. Raises as `mine_from`; parameters as there."""
+    if position.whole or not position.threads:
+        return position
+    since = min(mark.resume_scn for mark in position.threads.values()) - 1
+    first = mine_from(connect, since, container)
+    with closing(connect()) as connection:
+        begins = beginning(selection_from(connection, first, since).files, first)
+    threads = {
+        thread: replace(mark, resume=begins[thread], resume_scn=min(first, mark.resume_scn))
+        if thread in begins and begins[thread] < mark.resume
+        else mark
+        for thread, mark in position.threads.items()
+    }
+    return replace(position, threads=threads, whole=True)
 
 
 def selection_from(connection: oracledb.Connection, first: int, scn: int) -> LogSelection:

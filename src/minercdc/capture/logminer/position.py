@@ -209,6 +209,8 @@ class LogMinerPosition:
     :param kept: open transactions that are not mined again from their start.
     :param pdbs: names of the pluggable databases that it is of, when there are several; () for one database.
     :param dbid: DBID of the database whose redo it is a place in; 0 when not known: it is not checked then.
+    :param whole: no transaction that is still to be delivered began before the marks. LogMiner needs the START of a transaction to
+        show that it was committed, and to show its large values; `open_at.from_starts` makes a position whole.
     :param kept_version: of `kept`, within a run: files that went out of use up to it are not needed by this position. Not stored.
     """
 
@@ -221,6 +223,7 @@ class LogMinerPosition:
     kept_version: int = field(default=0, compare=False)
     pdbs: tuple[str, ...] = ()
     dbid: int = 0
+    whole: bool = True
 
     def mined_again(self, wanted: Callable[[KeptTransaction], bool] = lambda _: True) -> LogMinerPosition:
         """The position without the kept transactions for which `wanted` is true: it begins where they are mined again from their
@@ -242,13 +245,14 @@ class LogMinerPosition:
     def precedes(self, other: Self) -> bool:
         """True when going from `other` to this position would go backwards: in what is delivered, or in where a restart mines
         from, with kept transactions mined again. So it is when a thread of `other` is missing here. Of positions of two
-        incarnations the one of the older incarnation precedes; nothing else counts then."""
+        incarnations the one of the older incarnation precedes; nothing else counts then. A position that was made whole may begin
+        earlier."""
         if self.resetlogs != other.resetlogs:
             return self.resetlogs < other.resetlogs
         begins = self.mined_again().threads
         for thread, theirs in other.mined_again().threads.items():
             ours = begins.get(thread)
-            if ours is None or ours.resume < theirs.resume:
+            if ours is None or (ours.resume < theirs.resume and (other.whole or not self.whole)):
                 return True
             if _place(ours.last_commit) < _place(theirs.last_commit) or _place(ours.last_ddl) < _place(theirs.last_ddl):
                 return True
@@ -285,6 +289,7 @@ class LogMinerPosition:
             **({"kept": list[JsonValue](one.to_json() for one in self.kept)} if self.kept else {}),
             **({"pdbs": list[JsonValue](self.pdbs)} if self.pdbs else {}),
             **({"dbid": str(self.dbid)} if self.dbid else {}),
+            **({} if self.whole else {"whole": False}),
         }
 
     @classmethod
@@ -301,7 +306,26 @@ class LogMinerPosition:
             tuple(map(KeptTransaction.from_json, saved.get("kept", ()))),
             pdbs=tuple(map(str, saved.get("pdbs", ()))),
             dbid=int(saved.get("dbid", 0)),
+            whole=bool(saved.get("whole", True)),
         )
+
+
+class Resumes:
+    """Where positions had mining begin after a restart, by thread: no later one goes back.
+
+    A transaction that has changed nothing captured holds no position back. Once it does, its START may lie before them; its rows lie
+    after them.
+    """
+
+    def __init__(self) -> None:
+        self._given: dict[int, tuple[RedoAddress, int]] = {}
+
+    def furthest(self, thread: int, resume: RedoAddress, scn: int) -> tuple[RedoAddress, int]:
+        """`resume` and its SCN, or what an earlier position had where that lies after it."""
+        given = self._given.get(thread)
+        if given is None or given[0].rs_id < resume.rs_id:
+            given = self._given[thread] = resume, scn
+        return given
 
 
 def _place(address: RedoAddress | None) -> RedoAddress:
