@@ -45,7 +45,6 @@ from minercdc_sandbox.downstream import ForeignLogs
 from minercdc_sandbox.faults import Fault
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.execution import applied_scn
-from minercdc_sandbox.storage.commit_meeting import CommitMeeting
 from minercdc_sandbox.view_session import ViewSession
 
 _CALL = ("AT", "MATCHING", "USERNAME", "NTH", "TIMES")
@@ -101,7 +100,7 @@ def _locked(body: Body) -> Body:
 
 
 def _meet_commits(session: ViewSession, arguments: Arguments) -> None:
-    session.storage.meeting = CommitMeeting(session.storage.lock, arguments.integer("COMMITS") or 0)
+    session.storage.meet(arguments.integer("COMMITS") or 0)
 
 
 def _grow_pga(session: ViewSession, arguments: Arguments) -> None:
@@ -188,7 +187,7 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "RELEASE_STRAND": (("USERNAME",), _locked(lambda s, a: s.storage.strands.release(_user(a)))),
     "START_LATE": (("USERNAME",), lambda s, a: s.storage.strands.starting_late.add(_user(a))),
     "START_PHANTOM": ((), _locked(lambda s, a: s.storage.strands.start_phantom(s.client))),
-    "MEET_COMMITS": (("COMMITS",), _locked(_meet_commits)),
+    "MEET_COMMITS": (("COMMITS",), _meet_commits),
     "HIDE_ADDRESSES": (("USERNAME",), lambda s, a: s.database.redo.addressless.add(_user(a))),
     "SHOW_ADDRESSES": (("USERNAME",), lambda s, a: s.database.redo.addressless.discard(_user(a))),
     "GROW_PGA": (("USERNAME", "BYTES"), _grow_pga),

@@ -36,10 +36,7 @@ class CommitMeeting:
         self._missing -= 1
         self._waiting.append(client)
         if not self._missing:
-            self._scn = clock.advance()
-            for each in self._waiting:
-                commit(each, self._scn)
-            self._lock.notify_all()
+            self.close(clock, commit)
         try:
             while self._scn is None:
                 client.check()
@@ -49,3 +46,11 @@ class CommitMeeting:
             self._missing += 1
             raise
         return self._scn
+
+    def close(self, clock: ScnClock, commit: Callable[[Client, int], object]) -> None:
+        """Commit for all that wait, at one SCN; nothing when it is over."""
+        if self._scn is None:
+            self._scn = clock.advance()
+            for each in self._waiting:
+                commit(each, self._scn)
+            self._lock.notify_all()

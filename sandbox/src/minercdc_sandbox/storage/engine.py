@@ -124,6 +124,13 @@ class Storage:
             return self.meeting.commit(client, self.clock, self._commit)
         return self._commit(client, self.clock.advance() if transaction.active else None)
 
+    def meet(self, size: int) -> None:
+        """Have the next `size` commits share an SCN; those that wait for others until now are committed. Takes the lock."""
+        with self.lock:
+            if self.meeting is not None:
+                self.meeting.close(self.clock, self._commit)
+            self.meeting = CommitMeeting(self.lock, size)
+
     def _commit(self, client: Client, scn: int | None) -> int | None:
         transaction = client.transaction
         assert transaction is not None
