@@ -124,10 +124,13 @@ def test_the_page_line_by_line(shop: SandboxProcess, tmp_path: Path) -> None:
         with MinerCdc(example.arguments(run), tmp_path / "run.log", environment=example.environment) as connector:
             connector.await_log("streaming", 60)
             cursor.execute("insert into orders values (13, 1, 'NEW')")
+            connection.commit()
             cursor.execute("update orders set status = 'GONE' where order_id = 10")
             connection.commit()
             example.await_equal(connector)
             connector.stop_in_order()
+        purged = example.command("minercdc txlog purge connectors/txlog.yaml")
+        assert re.fullmatch(r"removed [12] transactions up to SCN \d+, which \S+ delivered\n", purged)
         example.command(remove)
         assert set(cursor.execute("select object_type, object_name from user_objects")) == before
 
