@@ -97,6 +97,8 @@ def _literal(tokens: list[str]) -> str | None:
     assert tokens.pop(0) == "("
     while (token := tokens.pop(0)) != ")":
         inner.append(token)
+    if not inner:
+        return f"{head}()"
     value = inner[0][1:-1]
     return value if head in ("TO_DATE", "TO_TIMESTAMP") else f"{head}:{value}"
 
@@ -397,7 +399,7 @@ def test_types_in_the_sessions_nls_and_by_default(sandbox: SandboxProcess, owner
     )
     assert values() == (
         "('1','-42.5','it''s','ab  ',TO_DATE('28-FEB-26', 'DD-MON-RR'),"
-        "TO_TIMESTAMP('11-JUL-25 11.09.10.654321 PM'),TO_TIMESTAMP('30-SEP-21 12.00.00. PM'),"
+        "TO_TIMESTAMP('11-JUL-25 11.09.10.654321 PM'),TO_TIMESTAMP('30-SEP-21 12.00.00 PM'),"
         "TO_TIMESTAMP('01-JAN-99 12.00.00.000000001 AM'),HEXTORAW('cafe'))"
     )
 
