@@ -426,7 +426,7 @@ def test_a_reader_that_a_purge_did_not_wait_for_is_refused(lab: TxlogLab) -> Non
     lab.run("insert into a values (1, 'x', 'N')")
     lab.app.commit()
     late.until(lambda: len(late.changes) == 1 and not late.position.scn)
-    with closing(lab.capture(late.tables).stream(late.position, threading.Event())) as stream:
+    with closing(lab.capture(late.tables).stream(late.position, threading.Event())) as stream:  # type: ignore[type-var]
         next(stream)
         lab.run("insert into a values (2, 'never read', 'N')")
         lab.app.commit()

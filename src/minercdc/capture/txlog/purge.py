@@ -67,6 +67,7 @@ def purge(connection: oracledb.Connection, owner: str, scn: int) -> int:
         while True:
             cursor.execute(_REMOVE, {"scn": scn})
             connection.commit()
-            removed += cursor.rowcount
-            if cursor.rowcount < _ROWS:
+            gone = int(cursor.rowcount)
+            removed += gone
+            if gone < _ROWS:
                 return removed
