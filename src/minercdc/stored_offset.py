@@ -129,6 +129,21 @@ def _last_offset(config: ConnectorConfig, client: KafkaClient, topics: TopicName
     return (stored_offset(client, topics, name) if there else None), f"topic {topics.offsets}, key {name}"
 
 
+def stored_position(config: ConnectorConfig) -> Position | None:
+    """Where the connector's stream goes on from, as it stored it last (`position_of`); None when nothing is stored. Nothing is
+    changed. Raises as `read_stored` and `position_of`."""
+    client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+    offset, _ = _last_offset(config, client, topic_names(config))
+    return None if offset is None else position_of(config, offset)
+
+
+def position_of(config: ConnectorConfig, offset: Offset) -> Position | None:
+    """Where the stream goes on from: the position, or the start that a snapshot under way has noted; None for neither. Raises
+    ConfigError when it cannot be read, or is of an unknown adapter."""
+    saved = offset.position if offset.position is not None else offset.snapshot.start if offset.snapshot else None
+    return None if saved is None else adapter_of_offset(config, offset).capture.load_position(saved)
+
+
 def offset_findings(config: ConnectorConfig) -> Iterator[Finding]:
     """What a start would have against the stored offset before it connects to the database, at most one finding: it cannot be
     read, or is of other pluggable databases than are captured now. Where Kafka or the files cannot be reached it is not examined,
@@ -228,9 +243,7 @@ def report(config: ConnectorConfig, stored: StoredOffset) -> Iterator[tuple[str,
     yield "stored in", stored.where
     yield "adapter", offset.adapter
     adapter = adapter_of_offset(config, offset)
-    saved = offset.position if offset.position is not None else offset.snapshot.start if offset.snapshot else None
-    if saved is not None:
-        position = adapter.capture.load_position(saved)
+    if (position := position_of(config, offset)) is not None:
         yield "reads on from", str(position)
         if offset.position is not None:
             yield "delivered up to", f"SCN {position.delivered_scn}"

@@ -21,19 +21,26 @@ from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.logs import NO_BOUND
+from minercdc.capture.logminer.partitions import Partitions
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import TransactionBuffer
 from minercdc.oracle.scn import current_scn
+from minercdc.schema.table import TableId
+from minercdc.schema.tables import Tables
 
 
 class Mutation(NamedTuple):
     """A rule less.
 
     :param seed: a history that is known to find it; others follow.
+    :param altering: with DDL on partitions and keys.
+    :param undoing: with changes that are undone in a later pass than they were read in.
     """
 
     remove: Callable[[pytest.MonkeyPatch], None]
     seed: int = 0
+    altering: bool = False
+    undoing: bool = False
 
 
 # ---- position ----
@@ -149,6 +156,17 @@ def _stored_bytes_are_left_out(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(RedoDecoder, "decode_images", lambda self, sql, encoding: None)
 
 
+def _partitions_are_strangers(patch: pytest.MonkeyPatch) -> None:
+    """Rows of an object that is gone are of no captured table, unless it was a table."""
+
+    def find_object(self: Tables, database: str, object_id: int) -> TableId | None:
+        same = (table.id for table in self if table.id.database == database and table.object_id == object_id)
+        return next(same, None)
+
+    patch.setattr(Tables, "find_object", find_object)
+    patch.setattr(Partitions, "is_unknown", lambda *_: False)
+
+
 # ---- large values ----
 
 
@@ -180,11 +198,12 @@ MUTATIONS: dict[str, Mutation] = {
     "what is committed after a pass began does not wait": Mutation(_later_commits_do_not_wait, 4),
     "undo rows take nothing out": Mutation(_never_undone),
     "rows without address are not selected": Mutation(_nothing_without_address, 2),
-    "partial XIDs are strangers": Mutation(_partial_xids_are_strangers, 19),
+    "partial XIDs are strangers": Mutation(_partial_xids_are_strangers, 5, undoing=True),
     "all containers are one": Mutation(_all_containers, 1),
     "DDL is not followed": Mutation(_forget_ddl),
     "DDL is followed again after a restart": Mutation(_follow_ddl_twice),
     "rows of an older shape are left out": Mutation(_stored_bytes_are_left_out),
+    "partitions that went are strangers": Mutation(_partitions_are_strangers, 1, altering=True),
     "large values are read from the mark on": Mutation(_large_values_from_the_mark, 8),
     "pieces of a change are undone one by one": Mutation(_undo_of_pieces_by_row, 1),
     "what was not seen is undone in what was": Mutation(_undo_of_what_is_seen, 48),

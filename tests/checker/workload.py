@@ -35,6 +35,23 @@ _EDITS = (
 
 
 _WORDS = ("period", "interval", "partition", "domain", "visible", "key", "move")
+_ODD = ('"low.case"', '"\u00c4rger"', '"Select"', '"a b"')
+# Partitions of three keys each, four for each session; the last one of all has no bound.
+_BOUNDS = {f"P{n}_{part}": 100 * n + high for n in range(4) for part, high in enumerate((3, 6, 9, 100))}
+PARTED = {
+    "PARTED": "id number(10) primary key, note varchar2(20)) partition by range (id) ("
+    + ", ".join(f"partition {name} values less than ({bound})" for name, bound in _BOUNDS.items())
+    + ", partition rest values less than (maxvalue)"
+}
+_KEY_DDL = (
+    ("alter table item disable primary key", "alter table item enable primary key"),
+    ("alter table pair drop primary key", "alter table pair add constraint pair_{} primary key (a, b)"),
+    (
+        "alter table item modify primary key disable",
+        "alter table item enable novalidate primary key",
+        "alter table item modify primary key validate",
+    ),
+)
 
 
 class Change(NamedTuple):
@@ -67,6 +84,7 @@ class Workload:
 
     :param services: the service each session connects to; one on another instance writes another redo thread.
     :param lobs: with tables of large values, of which all is captured.
+    :param altering: with a partitioned table, whose partitions go, with DDL on keys, and with names that have to be quoted.
     :param unseen: with tables of large values that are not captured: their rows are not selected from LogMiner.
     :ivar expected: changes of each committed transaction that has any, by XID, in order of commit.
     :ivar script: the steps so far, one line each.
@@ -81,8 +99,9 @@ class Workload:
         *,
         lobs: bool = False,
         unseen: bool = False,
+        altering: bool = False,
     ) -> None:
-        self.unseen = unseen
+        self.unseen, self.altering = unseen, altering
         self._sandbox, self._login = sandbox, schema
         self.chance = random.Random(seed)
         self.schema = schema.upper()
@@ -91,11 +110,16 @@ class Workload:
         self._admin = sandbox.connect()
         self._held = False
         self._added = 0
-        self.tables = TABLES | (LOB_TABLES if lobs or unseen else {})
+        self._made = 0
+        self._partitions = {n: [name for name in _BOUNDS if name.startswith(f"P{n}_")] for n in range(4)}
+        self._words = (*_ODD, *_WORDS) if altering else _WORDS
+        self.tables = TABLES | (LOB_TABLES if lobs or unseen else {}) | (PARTED if altering else {})
         owner = sandbox.connect(schema, schema)
         for table, columns in self.tables.items():
             owner.cursor().execute(f"create table {table} ({columns})")
             owner.cursor().execute(f"alter table {table} add supplemental log data (all) columns")
+        if altering:
+            owner.cursor().execute("create table parted_swap (id number(10) primary key, note varchar2(20))")
         owner.close()
         self._sessions = [self._open(sandbox, schema, n, service) for n, service in enumerate(services)]
 
@@ -137,6 +161,23 @@ class Workload:
         for session in self._sessions[first:] + self._sessions[:first]:
             self._change(session)
             self._commit(session)
+
+    def change_after_savepoint(self, place: int) -> None:
+        """A session changes something, sets its savepoint, and changes more."""
+        session = self._sessions[place]
+        self._change(session)
+        self._run(session, "savepoint s")
+        session.savepoint = len(session.done)
+        for _ in range(3):
+            self._change(session)
+
+    def undo_to_savepoint(self, place: int) -> None:
+        """A session takes back what it changed since its savepoint, if it has one."""
+        session = self._sessions[place]
+        if session.savepoint is not None:
+            self._run(session, "rollback to savepoint s")
+            del session.done[session.savepoint :]
+            session.lobs.clear()
 
     def finish(self) -> None:
         """Every session commits."""
@@ -217,12 +258,13 @@ class Workload:
             self._run(session, "savepoint s")
             session.savepoint = len(session.done)
         else:
-            self._run(session, "rollback to savepoint s")
-            del session.done[session.savepoint :]
-            session.lobs.clear()
+            self.undo_to_savepoint(self._sessions.index(session))
 
     def _change(self, session: _Session) -> None:
-        table = self.chance.choice(["ITEM", "ITEM", "ITEM", "PAIR", "WIDE", *(["DOC"] * 3 if "DOC" in self.tables else [])])
+        large = ["DOC"] * 3 if "DOC" in self.tables else []
+        table = self.chance.choice(
+            ["ITEM", "ITEM", "ITEM", "PAIR", "WIDE", *large, *(["PARTED"] * 2 if self.altering else [])]
+        )
         key = 100 * session.number + self.chance.randrange(_KEYS)
         kind = self.chance.random()
         if table == "ITEM":
@@ -231,6 +273,8 @@ class Workload:
             self._change_pair(session, f"k{self.chance.randrange(_KEYS)}", kind)
         elif table == "DOC":
             self._change_doc(session, key, kind)
+        elif table == "PARTED":
+            self._change_parted(session, key, kind)
         elif kind < 0.6:
             text = "".join(self.chance.choices("ab'\u00e9\u0416", k=self.chance.choice([3, 900, 1900])))
             doubled = text.replace("'", "''")
@@ -265,6 +309,17 @@ class Workload:
                 session.done.append(Change("PAIR", "u", at, at))
         elif self._run(session, f"delete from pair where a = {a} and b = '{b}'"):
             session.done.append(Change("PAIR", "d", at, None))
+
+    def _change_parted(self, session: _Session, key: int, kind: float) -> None:
+        at = (str(key),)
+        if kind < 0.5:
+            if self._run(session, f"insert into parted values ({key}, 'n')"):
+                session.done.append(Change("PARTED", "c", None, at))
+        elif kind < 0.8:
+            if self._run(session, f"update parted set note = note || 'x' where id = {key}"):
+                session.done.append(Change("PARTED", "u", at, at))
+        elif self._run(session, f"delete from parted where id = {key}"):
+            session.done.append(Change("PARTED", "d", at, None))
 
     def _change_doc(self, session: _Session, key: int, kind: float) -> None:
         at, body, data = (str(key),), self._large(), self._large()
@@ -335,24 +390,69 @@ class Workload:
     def _ddl(self, session: _Session) -> None:
         """DDL waits for the others' transactions, so all commit first."""
         self.finish()
+        if self.altering and self.chance.random() < 0.7:
+            self._alter(session)
+            return
         table = self.chance.choice(["item", "pair"])
         choice = self.chance.random()
         if choice < 0.5:
             self._added += 1
             default = self.chance.choice(["", " default 7"])
-            self._run(session, f"alter table {table} add ({_name(self._added)} number{default})")
+            self._run(session, f"alter table {table} add ({self._name(self._added)} number{default})")
         elif choice < 0.7 and self._added:
             with suppress(oracledb.DatabaseError):  # the column may be the other table's, or gone
-                self._run(session, f"alter table {table} drop column {_name(self.chance.randrange(self._added) + 1)}")
+                self._run(session, f"alter table {table} drop column {self._name(self.chance.randrange(self._added) + 1)}")
         elif choice < 0.85:
             self._run(session, "truncate table wide")
         else:
             self._run(session, f"comment on table {table} is 'c{self._added}'")
 
+    def _name(self, number: int) -> str:
+        """Name of an added column: words that begin clauses, and names that have to be quoted, while there are some."""
+        return self._words[number - 1] if number <= len(self._words) else f"x{number}"
 
-def _name(number: int) -> str:
-    """Name of an added column: words that begin clauses, while there are some."""
-    return _WORDS[number - 1] if number <= len(_WORDS) else f"x{number}"
+    def _alter(self, session: _Session) -> None:
+        """DDL on keys, or on a partition of the session's keys, of which redo may not have been read yet. Rows that the DDL itself
+        would take away are deleted before. A partition that DDL has made stays: of one that came and went nothing says whose its
+        rows were (MC-4303)."""
+        self._made += 1
+        low, made, names = 100 * session.number, self._made, self._partitions[session.number]
+        change = self.chance.choice(["key", "split", "merge", "move", "truncate", "exchange", "drop"])
+        if change == "key" or not names:
+            for statement in self.chance.choice(_KEY_DDL):
+                self._run(session, statement.format(made))
+            return
+        at = self.chance.randrange(len(names))
+        name, bound = names[at], _BOUNDS[names[at]]
+        if change == "split":
+            self._run(
+                session,
+                f"alter table parted split partition {name} at ({bound - 1}) into (partition a{made}, partition b{made})",
+            )
+            names.remove(name)
+        elif change == "merge":
+            following = f"{name[:-1]}{int(name[-1]) + 1}"
+            if following in names:
+                self._run(session, f"alter table parted merge partitions {name}, {following} into partition m{made}")
+                names.remove(name)
+                names.remove(following)
+        elif change == "move":
+            self._run(session, f"alter table parted move partition {name}")
+        else:
+            self._empty(session, low, bound)
+            tail = {"exchange": " with table parted_swap"}.get(change, "")
+            self._run(session, f"alter table parted {change} partition {name}{tail}")
+            if change == "drop":  # its keys go to the next one
+                names.remove(name)
+
+    def _empty(self, session: _Session, low: int, bound: int) -> None:
+        """Delete the session's rows below the bound, and commit."""
+        select = f"select id from parted where id >= {low} and id < {bound} order by id"
+        keys = session.connection.cursor().execute(select)
+        for (key,) in keys.fetchall():
+            if self._run(session, f"delete from parted where id = {key}"):
+                session.done.append(Change("PARTED", "d", (str(key),), None))
+        self._commit(session)
 
 
 def _text(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tests.conformance.history import TRANSACTIONS, Change
+from tests.conformance.history import PHASES, TRANSACTIONS, Change, Phase
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,43 @@ ABILITIES: Mapping[str, Abilities] = {
     "fors_olr": Abilities(idle_scn=False),
     "txlog": Abilities(False, False, False, False, False, False, False),
 }
+
+
+@dataclass(frozen=True)
+class OfDdl:
+    """What of the `PHASES` an adapter can deliver.
+
+    :param afterwards: what was committed before DDL, also when it is read after it.
+    :param keys: DDL on the key of a table.
+    :param exchange: EXCHANGE PARTITION.
+    """
+
+    afterwards: bool = True
+    keys: bool = True
+    exchange: bool = True
+
+    def phases(self) -> list[Phase]:
+        """Those that it can deliver."""
+        found = list(PHASES)
+        if not self.exchange:
+            at = next(at for at, phase in enumerate(found) if any("exchange" in statement for statement in phase.ddl))
+            found = found[:at]
+        if not self.keys:
+            found = [_without_keyed(phase) for phase in found]
+        return found
+
+
+def _without_keyed(phase: Phase) -> Phase:
+    statements, ddl = ([one for one in texts if "keyed" not in one] for texts in (phase.statements, phase.ddl))
+    return Phase(statements, [change for change in phase.changes if change.table != "KEYED"], ddl)
+
+
+OF_DDL: Mapping[str, OfDdl] = {
+    **dict.fromkeys(("logminer", "logminer_unbuffered", "olr"), OfDdl()),
+    "fors_olr": OfDdl(keys=False),
+    "txlog": OfDdl(afterwards=False, keys=False, exchange=False),
+}
+"""`flashback` reads a table again after DDL in place of its changes (tests/checker/test_demotion.py)."""
 
 
 def expected(abilities: Abilities, transactions: Sequence[Sequence[Change]] = TRANSACTIONS) -> list[list[Change]]:

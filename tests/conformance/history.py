@@ -14,7 +14,9 @@ TABLES = (
     "create table customer (id number(9) primary key, name varchar2(20), seen date)",
     "create table orders (id number(9) primary key, customer number(9), total number(12,2))",
     "create table note (text varchar2(40))",
+    'create table "odd.\u00e9" ("Key" number(9) primary key, period varchar2(9), "select" date, "a.b" varchar2(9))',
 )
+ODD = "odd.\u00e9"
 LOGGED = "alter table {} add supplemental log data (all) columns"
 
 Values = tuple[str | None, ...]
@@ -77,6 +79,12 @@ STATEMENTS: Sequence[tuple[str, str]] = (
     ("two", "commit"),
     ("two", "delete from note"),
     ("two", "commit"),
+    # names in lower case, with a dot, beyond ASCII, and words of the grammar
+    ("one", """insert into "odd.\u00e9" ("Key", period, "select", "a.b") values (1, 'where', date '2026-03-01', '"x"')"""),
+    ("one", "commit"),
+    ("one", """update "odd.\u00e9" set "select" = null, "a.b" = 'set' where "Key" = 1"""),
+    ("one", """insert into "odd.\u00e9" ("Key", "select") values (2, date '2026-03-02')"""),
+    ("one", "commit"),
 )
 
 TRANSACTIONS: Sequence[Sequence[Change]] = (
@@ -96,11 +104,81 @@ TRANSACTIONS: Sequence[Sequence[Change]] = (
     ),
     (_created("NOTE", 'it\'s "quoted" ; -- not a comment'),),
     (_deleted("NOTE", 'it\'s "quoted" ; -- not a comment'),),
+    (_created(ODD, "1", "where", "2026-03-01 00:00:00", '"x"'),),
+    (
+        _updated(ODD, ("1", "where", "2026-03-01 00:00:00", '"x"'), ("1", "where", None, "set")),
+        _created(ODD, "2", None, "2026-03-02 00:00:00", None),
+    ),
 )
+
+DDL_TABLES = (
+    "create table parted (id number(9) primary key, v varchar2(9)) partition by range (id) (partition p1 values less than (10),"
+    " partition p2 values less than (20), partition p3 values less than (30), partition p4 values less than (40),"
+    " partition p5 values less than (maxvalue))",
+    "create table swap (id number(9) primary key, v varchar2(9))",
+    "create table keyed (id number(9) constraint keyed_pk primary key, code varchar2(9) not null)",
+)
+"""Tables of `PHASES`."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A transaction, and then DDL.
+
+    :param key: names of the columns that are the key of KEYED in it.
+    """
+
+    statements: Sequence[str]
+    changes: Sequence[Change]
+    ddl: Sequence[str]
+    key: tuple[str, ...] = ("ID",)
+
+
+PHASES: Sequence[Phase] = (
+    Phase(
+        ("insert into parted values (1, 'a')", "insert into parted values (11, 'b')", "insert into parted values (21, 'c')"),
+        (_created("PARTED", "1", "a"), _created("PARTED", "11", "b"), _created("PARTED", "21", "c")),
+        ("alter table parted split partition p1 at (5) into (partition p0, partition p6)",),
+    ),
+    Phase(
+        ("insert into parted values (2, 'd')", "update parted set v = 'b2' where id = 11"),
+        (_created("PARTED", "2", "d"), _updated("PARTED", ("11", "b"), ("11", "b2"))),
+        ("alter table parted merge partitions p2, p3 into partition p7",),
+    ),
+    Phase(
+        ("delete from parted where id = 2", "insert into parted values (31, 'e')", "insert into parted values (41, 'f')"),
+        (_deleted("PARTED", "2", "d"), _created("PARTED", "31", "e"), _created("PARTED", "41", "f")),
+        ("alter table parted truncate partition p5", "alter table parted drop partition p4"),
+    ),
+    Phase(
+        ("insert into parted values (42, 'g')", "insert into keyed values (1, 'one')"),
+        (_created("PARTED", "42", "g"), _created("KEYED", "1", "one")),
+        ("alter table parted rename partition p5 to rest", "alter table keyed disable constraint keyed_pk"),
+    ),
+    Phase(
+        ("insert into swap values (6, 's')", "update keyed set code = 'two' where id = 1"),
+        (_created("SWAP", "6", "s"), _updated("KEYED", ("1", "one"), ("1", "two"))),
+        (
+            "alter table parted exchange partition p6 with table swap",
+            "alter table keyed enable constraint keyed_pk",
+            "alter table keyed drop primary key",
+        ),
+        (),
+    ),
+    Phase(
+        ("update parted set v = 's2' where id = 6", "update keyed set code = 'three' where id = 1"),
+        (_updated("PARTED", ("6", "s"), ("6", "s2")), _updated("KEYED", ("1", "two"), ("1", "three"))),
+        ("alter table keyed add constraint keyed_code primary key (code)",),
+        (),
+    ),
+    Phase(("insert into keyed values (1, 'four')",), (_created("KEYED", "1", "four"),), (), ("CODE",)),
+)
+"""Partitions that go, and keys that change, each after rows were written. No partition comes and goes: of such a one a reader that
+comes later cannot know whose it was."""
 
 
 def write(sessions: dict[str, oracledb.Connection], statements: Sequence[tuple[str, str]] = STATEMENTS) -> None:
-    """Run the statements."""
+    """Run the statements, each in its session."""
     for session, statement in statements:
         with sessions[session].cursor() as cursor:
             cursor.execute(statement)

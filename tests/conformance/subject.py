@@ -30,6 +30,7 @@ from minercdc.metrics import Counters
 from minercdc.offset import JsonValue
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_table_ids, read_tables
+from minercdc.oracle.object_ids import ObjectIds
 from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
@@ -39,7 +40,11 @@ from minercdc.snapshot.start import Place, fix_now
 
 SETTINGS = {
     "flashback": {"minercdc.flashback.interval.ms": "20"},
-    "txlog": {"minercdc.txlog.interval.ms": "20", "table.exclude.list": r".*\.NOTE", "minercdc.txlog.chunk.rows": "2"},
+    "txlog": {
+        "minercdc.txlog.interval.ms": "20",
+        "table.exclude.list": r".*\.(NOTE|SWAP|KEYED)",
+        "minercdc.txlog.chunk.rows": "2",
+    },
 }
 """What makes an adapter quick."""
 
@@ -155,6 +160,7 @@ class Subject:
                 unread=lambda _: frozenset(),
                 unlogged=lambda _: "",
                 runs=IS_NATIVE,
+                object_ids=ObjectIds(lambda _: self.asked.listen(self._connect_pdb())),
             )
         )
 

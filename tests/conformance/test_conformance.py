@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conformance.abilities import ABILITIES, comparable, expected
-from tests.conformance.history import STATEMENTS, TRANSACTIONS, write
+from tests.conformance.abilities import ABILITIES, OF_DDL, comparable, expected
+from tests.conformance.history import DDL_TABLES, STATEMENTS, TRANSACTIONS, write
 from tests.conformance.subject import Subject, transactions
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.fors_server.printing import Style as ForsStyle
@@ -20,7 +20,8 @@ from tests.olr_server.printing import Style
 
 from minercdc.capture.registry import ADAPTERS, adapter_factory
 from minercdc.errors import ConfigError, MinerCdcError
-from minercdc.events import Event, Progress
+from minercdc.events import ChangeEvent, Event, Progress
+from minercdc.schema.table import TableSchema
 from minercdc.schema.tables import Tables
 
 _PATIENCE_SECONDS = 120.0
@@ -59,7 +60,9 @@ def until(events: Iterator[Event], count: int) -> list[Event]:
             count -= 1
             if not count:
                 return found
-        assert time.monotonic() < deadline, f"{count} transactions did not come within {_PATIENCE_SECONDS} s"
+        assert time.monotonic() < deadline, (
+            f"{count} did not come within {_PATIENCE_SECONDS} s: {[e for e in found if not _is_idle(e)]}"
+        )
     raise AssertionError("the stream ended")
 
 
@@ -157,6 +160,37 @@ def test_a_hand_over_by_scn_delivers_what_was_committed_after_it(subject: Subjec
     with closing(subject.read([], position.to_json())) as stream:
         events = until(stream, len(wanted))
     assert comparable(subject.abilities, transactions(events)) == comparable(subject.abilities, wanted)
+
+
+@pytest.mark.parametrize("adapter", sorted(OF_DDL))
+def test_partitions_that_go_and_keys_that_change_lose_nothing(sandbox: SandboxProcess, tmp_path: Path, adapter: str) -> None:
+    """Rows of a partition are read when it is gone, and have the key of their time; as far as the adapter can."""
+    with sandbox.connect(service=sandbox.root_service) as admin:
+        admin.cursor().execute("alter database add supplemental log data")
+    subject = Subject(sandbox, adapter, f"conform{next(_numbers)}", tmp_path, tables=DDL_TABLES)
+    abilities, of_ddl = subject.abilities, OF_DDL[adapter]
+    history = of_ddl.phases()
+    wanted = [expected(abilities, [phase.changes]) for phase in history]
+    events: list[Event] = []
+    with closing(subject.read(events, subject.start)) as stream:
+        for phase, changes in zip(history, wanted, strict=True):
+            write(subject.sessions, [("one", statement) for statement in (*phase.statements, "commit")])
+            if not of_ddl.afterwards and changes:
+                events += until(stream, 1)
+            write(subject.sessions, [("one", statement) for statement in phase.ddl])
+        if of_ddl.afterwards:
+            events += until(stream, sum(map(len, wanted)))
+    subject.close()
+    assert comparable(abilities, transactions(events)) == comparable(
+        abilities, [one for changes in wanted for one in changes]
+    )
+    keys = [key_of(event.schema) for event in events if isinstance(event, ChangeEvent) and event.schema.id.table == "KEYED"]
+    meant = [phase.key for phase in history for change in phase.changes if change.table == "KEYED"]
+    assert keys == meant
+
+
+def key_of(schema: TableSchema) -> tuple[str, ...]:
+    return tuple(schema.columns[place].name for place in schema.key)
 
 
 @pytest.mark.parametrize("saved", [{}, {"window": "1"}, {"c_scn": "1", "c_idx": 2}])

@@ -124,10 +124,19 @@ def test_the_page_line_by_line(shop: SandboxProcess, tmp_path: Path) -> None:
         with MinerCdc(example.arguments(run), tmp_path / "run.log", environment=example.environment) as connector:
             connector.await_log("streaming", 60)
             cursor.execute("insert into orders values (13, 1, 'NEW')")
+            connection.commit()
             cursor.execute("update orders set status = 'GONE' where order_id = 10")
             connection.commit()
             example.await_equal(connector)
             connector.stop_in_order()
+        unread = tmp_path / "unread.yaml"
+        unread.write_text(example.config.read_text().replace(str(example.segments), str(tmp_path / "unread")))
+        both = example.arguments(f"minercdc txlog purge connectors/txlog.yaml {unread}")
+        refused = run_to_end(both, tmp_path / "purge.log", environment=example.environment)
+        assert refused.status != 0
+        assert "has no offset yet" in refused.errors, refused
+        purged = example.command("minercdc txlog purge connectors/txlog.yaml")
+        assert re.fullmatch(r"removed [12] transactions up to SCN \d+, which \S+ delivered\n", purged)
         example.command(remove)
         assert set(cursor.execute("select object_type, object_name from user_objects")) == before
 

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import oracledb
 import pytest
@@ -15,12 +17,16 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab, Reader
 from tests.sandbox_capture.txlog_lab import TxlogLab, folded, names, txlog_lab
 
+from minercdc.capture.txlog.adapter import _gap
+from minercdc.capture.txlog.noted import begin_after
 from minercdc.capture.txlog.position import TxlogPosition
+from minercdc.capture.txlog.purge import purge, purged_up_to
 from minercdc.capture.txlog.reading import LogReader
 from minercdc.engine import skip_sent
-from minercdc.errors import TransientSourceError, UnknownSourceError
+from minercdc.errors import ConfigError, LogGapError, TransientSourceError, UnknownSourceError
 from minercdc.events import ChangeEvent, Event, Op, Progress, TransactionInfo
 from minercdc.offset import PartialTransaction
+from minercdc.oracle.connect import connect, database_name
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.tables import Tables
 
@@ -374,3 +380,79 @@ def test_redo_has_what_triggers_change_as_any_other_change(sandbox: SandboxProce
     assert rows[0].after[0] == rows[1].after[-1] == "1000", "the row has the number that the log has"
     assert len({event.tx.id for event in rows if event.tx}) == 1
     lab.app.close()
+
+
+def noted(lab: TxlogLab) -> int:
+    """How many transactions are in the log."""
+    with lab.app.cursor() as cursor:
+        return int((cursor.execute("select count(*) from sy$txlog").fetchone() or (0,))[0])
+
+
+def context_of(lab: TxlogLab) -> Any:
+    """What `begin_after` and the factory use of it."""
+    return SimpleNamespace(
+        connect_pdb=lambda: connect(lab.config, "pdb"), mined=lab.filter, database=database_name(lab.config)
+    )
+
+
+def test_a_purge_removes_what_was_delivered_and_nothing_else(lab: TxlogLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("minercdc.capture.txlog.purge._ROWS", 2)
+    lab.install()
+    run, before = Run(lab), lab.start()
+    for key in range(3):
+        lab.run(f"insert into a values ({key}, 'read', 'N')")
+        lab.app.commit()
+    run.until(lambda: len(run.changes) == 3 and not run.position.scn)  # the end of a poll
+    read = run.position.since
+    lab.run("insert into a values (8, 'not read yet', 'N')")
+    lab.app.commit()
+    lab.run("call sync_core.coalesce_log()", "insert into a values (9, 'open', 'N')")
+    writer, app = lab.app, lab.session()
+    assert purge(app, lab.schema, read) == 3
+    assert purge(app, lab.schema, read) == 0
+    writer.commit()
+    assert noted(lab) == 2
+    run.until(lambda: len(run.changes) == 5)
+    assert [key for _, _, key in run.changes] == [("0",), ("1",), ("2",), ("8",), ("9",)]
+    with pytest.raises(LogGapError, match="minercdc txlog purge removed"):
+        begin_after(context_of(lab), before)
+    assert begin_after(context_of(lab), read) == read
+
+
+def test_a_reader_that_a_purge_did_not_wait_for_is_refused(lab: TxlogLab) -> None:
+    """Before it starts, at its start, and while it runs: it passes over nothing."""
+    lab.install()
+    late = Run(lab)
+    lab.run("insert into a values (1, 'x', 'N')")
+    lab.app.commit()
+    late.until(lambda: len(late.changes) == 1 and not late.position.scn)
+    with closing(lab.capture(late.tables).stream(late.position, threading.Event())) as stream:  # type: ignore[type-var]
+        next(stream)
+        lab.run("insert into a values (2, 'never read', 'N')")
+        lab.app.commit()
+        lab.run("call sync_core.coalesce_log()")
+        purge(lab.app, lab.schema, lab.start())
+        with pytest.raises(LogGapError, match="SY\\$TXLOG has no transactions up to SCN"):
+            for _ in stream:
+                pass
+    with pytest.raises(LogGapError):
+        late.until(lambda: len(late.changes) == 2)
+    gap = _gap(context_of(lab), late.position)
+    assert gap is not None
+    assert "name this connector's configuration" in gap.hint
+    assert _gap(context_of(lab), TxlogPosition(lab.start())) is None
+    assert len(late.changes) == 1
+
+
+def test_a_log_that_cannot_note_a_purge_is_not_purged(lab: TxlogLab) -> None:
+    """So Databus and earlier releases made it: readers would not know. They go on; `install` adds the column."""
+    lab.install()
+    run = Run(lab)
+    lab.run("insert into a values (1, 'x', 'N')", "alter table sy$sources drop column purged_scn")
+    with pytest.raises(ConfigError, match="no column PURGED_SCN"):
+        purge(lab.app, lab.schema, lab.start())
+    run.until(lambda: len(run.changes) == 1 and not run.position.scn)
+    assert _gap(context_of(lab), run.position) is None
+    assert lab.install() == 1
+    assert purge(lab.app, lab.schema, run.position.since) == 1
+    assert purged_up_to(lab.app, lab.schema) == run.position.since

@@ -139,14 +139,16 @@ class StoredProgram:
 
 @dataclass(slots=True)
 class Trigger(StoredProgram):
-    """A BEFORE row trigger; `text` begins with the word TRIGGER.
+    """A trigger on a table; `text` begins with the word TRIGGER.
 
     :param table_id: OBJECT_ID of its table, which a rename keeps.
-    :param events: INSERT, UPDATE.
+    :param events: INSERT, UPDATE, DELETE.
     :param columns: of UPDATE OF; empty for all.
     :param new, old: the names of REFERENCING.
     :param when: text of the condition of WHEN with its parentheses, else None.
     :param enabled: a disabled one does not fire.
+    :param timing: BEFORE or AFTER.
+    :param of_rows: FOR EACH ROW; else it fires once for a statement.
     """
 
     table_id: int = 0
@@ -156,6 +158,8 @@ class Trigger(StoredProgram):
     old: str = "OLD"
     when: str | None = None
     enabled: bool = True
+    timing: str = "BEFORE"
+    of_rows: bool = True
 
 
 @dataclass(slots=True)

@@ -90,7 +90,11 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 def _statements() -> str:
     commands = sorted(" ".join(words) for words, _ in COMMANDS)
     rows = [*KINDS.items(), *((words, REMARKS.get(words, "")) for words in commands)]
-    return "## Statements\n\n" + _table(("Statement", "Remarks"), rows)
+    clause = (
+        "\nOf 23ai: CREATE .. IF NOT EXISTS, ALTER and DROP .. IF EXISTS of tables, views, sequences, synonyms, indexes and users;"
+        " of programs and triggers ALTER and DROP only.\n"
+    )
+    return "## Statements\n\n" + _table(("Statement", "Remarks"), rows) + clause
 
 
 def _types() -> str:

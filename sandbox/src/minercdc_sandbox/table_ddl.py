@@ -96,7 +96,7 @@ _DATA_GROUPS = {
 def _log_group(group: SupplementalLogGroup) -> str:
     if group.kind in _DATA_GROUPS:
         return f" SUPPLEMENTAL LOG DATA ({_DATA_GROUPS[group.kind]}) COLUMNS"
-    columns = ", ".join(f'"{column}"' for column in group.columns)
+    columns = ", ".join(f'"{column}"{" NO LOG" if column in group.unlogged else ""}' for column in group.columns)
     return f' SUPPLEMENTAL LOG GROUP "{group.name}" ({columns}){" ALWAYS" if group.always else ""}'
 
 

@@ -176,6 +176,7 @@ class SupplementalLogGroup:
     :param kind: LOG_GROUP_TYPE, one of the constants of this module; only a USER LOG GROUP has `columns`.
     :param always: ALWAYS: logged with every UPDATE, not only with one of its columns.
     :param generated: its name was not given.
+    :param unlogged: those of `columns` that are NO LOG: a change of one has the others logged, and it is not logged itself.
     """
 
     name: str
@@ -183,6 +184,7 @@ class SupplementalLogGroup:
     always: bool = True
     columns: tuple[str, ...] = ()
     generated: bool = True
+    unlogged: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, eq=False)

@@ -97,6 +97,8 @@ def _literal(tokens: list[str]) -> str | None:
     assert tokens.pop(0) == "("
     while (token := tokens.pop(0)) != ")":
         inner.append(token)
+    if not inner:
+        return f"{head}()"
     value = inner[0][1:-1]
     return value if head in ("TO_DATE", "TO_TIMESTAMP") else f"{head}:{value}"
 

@@ -109,3 +109,28 @@ def test_array_insert_shares_one_record(lab: Lab) -> None:
     assert len({row[0] for row in rows}) == 1
     assert [row[1] for row in rows] == [0, 1, 2, 3, 4]
     assert len({row[3] for row in rows}) == 5
+
+
+def test_a_column_of_a_log_group_with_no_log_is_not_logged(lab: Lab) -> None:
+    """A change of it has the others of the group logged, which it is not with theirs."""
+    lab.run("create table g (a number, b number, c number, supplemental log group g (a, b no log))")
+    lab.run("insert into g values (1, 2, 3)", "update g set b = 4", "update g set a = 5", "update g set c = 6")
+    lab.commit()
+    assert lab.redo("operation_code = 3") == [
+        'update "LAB"."G" set "B" = \'4\' where "A" = \'1\' and "B" = \'2\';',
+        'update "LAB"."G" set "A" = \'5\' where "A" = \'1\';',
+        'update "LAB"."G" set "C" = \'6\' where "C" = \'3\';',
+    ]
+
+
+def test_a_ddl_that_a_clause_makes_do_nothing_is_not_in_redo(lab: Lab) -> None:
+    lab.run(
+        "create table if not exists item (x number)",
+        "drop table if exists nothing",
+        "create table if not exists made (a number)",
+    )
+    lab.run("drop table if exists made purge")
+    assert [text.strip().rstrip(";") for text in lab.redo(USER_DDL) if text] == [
+        "create table if not exists made (a number)",
+        "drop table if exists made purge",
+    ]

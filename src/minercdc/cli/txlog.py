@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,17 +17,25 @@ if TYPE_CHECKING:
     import oracledb
 
     from minercdc.config.load import ConnectorConfig
+    from minercdc.offset import Position
     from minercdc.schema.table import TableSchema
 
 txlog = typer.Typer(
-    no_args_is_help=True, help="Make, check and remove the objects that the adapter txlog needs, as the tables' owner."
+    no_args_is_help=True,
+    help="Make, check and remove the objects that the adapter txlog needs, as the tables' owner, and purge its log.",
 )
+Readers = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="CONFIG..", help="Of every connector and relay that reads the log; the first one's user owns it."
+    ),
+]
 Print = Annotated[bool, typer.Option("--print", help="Only print the SQL, and change nothing.")]
 
 
 @txlog.callback()
 def _group() -> None:
-    """Make, check and remove the objects that the adapter txlog needs, as the tables' owner."""
+    """Make, check and remove the objects that the adapter txlog needs, as the tables' owner, and purge its log."""
 
 
 @txlog.command()
@@ -79,10 +88,53 @@ def remove(config: ConfigFile, only_print: Print = False) -> None:
     _out().print("removed" if count else "nothing to do: nothing is there")
 
 
+@txlog.command()
+def purge(configs: Readers) -> None:
+    """Remove the rows of SY$TXLOG that every reader has delivered; name the configuration of each connector and relay that reads it."""
+    loaded = [_loaded(config) for config in configs]
+    from minercdc.capture.txlog.purge import purge as take_away
+
+    read = [_read_up_to(one) for one in loaded]
+    scn = min(read)
+    with closing(_connected(loaded[0])) as connection:
+        count = take_away(connection, _owner(loaded[0]), scn)
+    _out().print(f"removed {count} transactions up to SCN {scn}, which {' and '.join(map(_name, loaded))} delivered")
+
+
+def _name(config: ConnectorConfig) -> str:
+    return config.identity.name
+
+
+def _read_up_to(config: ConnectorConfig) -> int:
+    """The commit SCN up to which a connector has delivered the log, as it stored it last. Raises ConfigError when it stored none or
+    is of another adapter, and as `_position`."""
+    from minercdc.capture.txlog.position import TxlogPosition
+
+    position = _position(config)
+    if not isinstance(position, TxlogPosition):
+        how = "has no offset yet" if position is None else "goes on from a position of another adapter"
+        raise ConfigError([f"connector {_name(config)} {how}, so what it has read of the log of transactions is not known"])
+    return position.whole_scn
+
+
+def _position(config: ConnectorConfig) -> Position | None:
+    """What the connector or relay goes on from; None when it stored nothing. Raises as `stored_position`, of a relay RelayError."""
+    from minercdc.stored_offset import position_of, stored_position
+
+    if config.sink.debezium_sink_type != "relay":
+        return stored_position(config)
+    from minercdc.config.sink import relay_directory
+    from minercdc.kafka.offset_json import offset_from_bytes
+    from minercdc.relay.progress_file import OffsetFile
+
+    kept = OffsetFile(relay_directory(config.capture.minercdc_state_dir, _name(config)) / "offset.json").load()
+    if kept is None or kept.offset is None:
+        return None
+    return position_of(config, offset_from_bytes(kept.offset.encode(), "the relay's offset.json"))
+
+
 def _loaded(config: object) -> ConnectorConfig:
     Stop(patience=0, status=UNFINISHED)
-    from pathlib import Path
-
     from minercdc.config.load import load_config
 
     log_to(errors, False)

@@ -18,7 +18,7 @@ from minercdc.oracle.grants import Platform, platform_of
 from minercdc.oracle.scn import ROOT, container_id, one_row
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.schema.patterns import configured_pattern
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import Key, TableId, TableSchema
 from minercdc.values.codec import is_supported
 
 _NEAR: Final = 0.75
@@ -33,6 +33,7 @@ _MINIMAL = (
     "EXEC rdsadmin.rdsadmin_util.alter_supplemental_logging(p_action => 'ADD');",
     "ALTER PLUGGABLE DATABASE ADD SUPPLEMENTAL LOG DATA;",
 )
+_PRIMARY_KEYS = "SELECT TABLE_NAME, STATUS, VALIDATED FROM ALL_CONSTRAINTS WHERE OWNER = :owner AND CONSTRAINT_TYPE = 'P'"
 _NO_TABLE = (
     "Correct schema.include.list (patterns of SCHEMA) or table.include.list (of SCHEMA.TABLE); a first start needs a table."
 )
@@ -151,14 +152,16 @@ class SupplementalLogging:
                 )
                 for table, kind in cursor:
                     self._groups.setdefault(kind, set()).add((owner, table))
-                cursor.execute(
-                    "SELECT TABLE_NAME FROM ALL_CONSTRAINTS WHERE OWNER = :owner AND CONSTRAINT_TYPE = 'P'", {"owner": owner}
+                cursor.execute(_PRIMARY_KEYS, {"owner": owner})
+                self._with_key.update(
+                    (owner, table)
+                    for table, status, validated in cursor
+                    if Key("P", (), enabled=status == "ENABLED", validated=validated == "VALIDATED").holds
                 )
-                self._with_key.update((owner, table) for (table,) in cursor)
 
     def findings(self, table: TableId, *, keyed: bool = True) -> Iterator[Finding]:
-        """What is missing for one table of `owners`, at most one finding. Without a primary key, a key needs ALL COLUMN
-        LOGGING.
+        """What is missing for one table of `owners`, at most one finding. Without a primary key that holds (`Key.holds`), rows
+        have another key, which needs ALL COLUMN LOGGING.
 
         :param keyed: it has a key that redo has to hold; False: a missing one suspends nothing.
         """

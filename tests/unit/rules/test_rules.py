@@ -14,6 +14,7 @@ import pytest
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import PrerequisiteError
 from minercdc.oracle.grants import OPTIONAL_VIEWS, Platform
+from minercdc.oracle.prerequisites import SupplementalLogging
 from minercdc.rules import access, database
 from minercdc.rules.catalogue import BY_NAME
 from minercdc.rules.examination import _examined
@@ -298,6 +299,22 @@ def test_a_table_without_a_key_is_named() -> None:
     (finding,) = key_findings([ORDERS], [False], TableNames.among(["PDB", "SALES"]))
     assert finding.problem.startswith("PDB.SHOP.ORDERS has no key")
     assert finding.fix.startswith('In PDB: ALTER TABLE "SHOP"."ORDERS" ADD PRIMARY KEY')
+
+
+@pytest.mark.parametrize(
+    ("status", "validated", "is_enough"),
+    [("ENABLED", "VALIDATED", True), ("DISABLED", "NOT VALIDATED", False), ("ENABLED", "NOT VALIDATED", False)],
+)
+def test_logging_of_primary_keys_is_enough_for_one_that_holds(status: str, validated: str, is_enough: bool) -> None:
+    """Another one is not the key of the rows, so redo would lack the unique key that is."""
+    answers: Answers = {
+        "V$DATABASE": [("NO", "NO")],
+        "ALL_LOG_GROUPS": [("ORDERS", "PRIMARY KEY LOGGING")],
+        "ALL_CONSTRAINTS": [("ORDERS", status, validated)],
+    }
+    connection: Any = Connection(answers)
+    [finding] = SupplementalLogging(connection, ["SHOP"]).findings(ORDERS.id)
+    assert finding.suspends is not is_enough
 
 
 class NoTopics:

@@ -33,7 +33,8 @@ def logged_positions(table: Table, database: DatabaseLogging, changed: tuple[int
         if logged.get(constraint.kind):
             found.update(_together(table, constraint.columns, changed))
     for group in table.log_groups:
-        found.update(_together(table, group.columns, changed, always=group.always))
+        unlogged = table.positions(tuple(sorted(group.unlogged)))
+        found.update(set(_together(table, group.columns, changed, always=group.always)).difference(unlogged))
     return tuple(sorted(found))
 
 

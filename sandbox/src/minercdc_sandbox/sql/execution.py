@@ -253,7 +253,7 @@ class StoredPrograms(Protocol):
 
     def compile_trigger(self, trigger: Trigger, table: Table) -> None: ...
 
-    def fires(self, table: Table, event: str) -> bool: ...
+    def fires(self, table: Table, event: str, *, of_rows: bool = True) -> bool: ...
 
     def before_row(
         self,
@@ -265,6 +265,17 @@ class StoredPrograms(Protocol):
         *,
         alone: bool = False,
     ) -> tuple[Cell, ...]: ...
+
+    def after_row(
+        self,
+        table: Table,
+        event: str,
+        before: tuple[Cell, ...] | None,
+        after: tuple[Cell, ...] | None,
+        assigned: Sequence[int] = (),
+    ) -> None: ...
+
+    def around(self, table: Table, timing: str, event: str, assigned: Sequence[int] = ()) -> None: ...
 
     def check_change(self) -> None: ...
 

@@ -54,7 +54,7 @@ _PROCEDURES = (
     "PIPELINED V3=NO, IMPLTYPEOWNER V128, IMPLTYPENAME V128, PARALLEL V3=NO, INTERFACE V3=NO, DETERMINISTIC V3=NO, AUTHID V12=DEFINER"
 )
 _TRIGGERS = (
-    "OWNER V128, TRIGGER_NAME V128, TRIGGER_TYPE V16=BEFORE EACH ROW, TRIGGERING_EVENT V246, TABLE_OWNER V128, "
+    "OWNER V128, TRIGGER_NAME V128, TRIGGER_TYPE V16, TRIGGERING_EVENT V246, TABLE_OWNER V128, "
     "BASE_OBJECT_TYPE V18=TABLE, TABLE_NAME V128, COLUMN_NAME V4000, REFERENCING_NAMES V422, WHEN_CLAUSE V4000, STATUS V8, "
     "DESCRIPTION V4000, ACTION_TYPE V11=PL/SQL, TRIGGER_BODY L"
 )
@@ -85,6 +85,7 @@ def _triggers(catalog: Catalog, container: int) -> Iterator[Row]:
         yield {
             "OWNER": one.owner,
             "TRIGGER_NAME": one.name,
+            "TRIGGER_TYPE": f"{one.timing} {'EACH ROW' if one.of_rows else 'STATEMENT'}",
             "TRIGGERING_EVENT": " OR ".join(one.events),
             "TABLE_OWNER": table.owner if table is not None else None,
             "TABLE_NAME": (table.dropped_as or table.name) if table is not None else None,

@@ -165,6 +165,7 @@ def _log_group_columns(table: Table) -> Iterator[Row]:
                 "TABLE_NAME": table.name,
                 "COLUMN_NAME": column,
                 "POSITION": place,
+                "LOGGING_PROPERTY": "NO LOG" if column in group.unlogged else "LOG",
             }
 
 

@@ -40,7 +40,7 @@ def test_read_without_effect(items: SqlClient, sql: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "code", "text"),
     [
-        ("create table x (a number primary key) organization index", 3001, "ORGANIZATION INDEX"),
+        ("create table x (a number primary key) organization external", 3001, "ORGANIZATION EXTERNAL"),
         ("create table x (a number) cluster c (a)", 3001, "CLUSTER"),
         ("create index x on item (name) reverse", 3001, "REVERSE"),
         ("create index x on item (name) global partition by hash (name)", 3001, "GLOBAL"),

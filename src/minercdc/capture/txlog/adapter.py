@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.txlog.capture import TxlogCapture
 from minercdc.capture.txlog.names import OWN_TABLES
 from minercdc.capture.txlog.noted import begin_after
 from minercdc.capture.txlog.position import TxlogPosition
 from minercdc.capture.txlog.prerequisites import TxlogPrerequisites
+from minercdc.capture.txlog.purge import gap_after, has_mark, purged_up_to
 from minercdc.config.load import ConnectorConfig
+from minercdc.errors import MinerCdcError
+from minercdc.offset import Position
+from minercdc.oracle.dictionary import read_table_ids
 
 
 class TxlogFactory:
@@ -19,16 +25,30 @@ class TxlogFactory:
     prerequisites = TxlogPrerequisites()
 
     def open(self, context: CaptureContext) -> Adapter:
-        """An adapter that has connected to nothing yet. The position after a snapshot is its SCN. `unreadable` always gives None:
-        minercdc removes nothing from the log of transactions, and whether others did is not looked at."""
+        """An adapter that has connected to nothing yet. The position after a snapshot is its SCN. `unreadable` looks whether
+        `minercdc txlog purge` removed what the position has not read; it raises TypeError for a position of another adapter."""
         config = context.config
         capture = TxlogCapture(
             *(context.connect_pdb, context.tables, context.mined, config.txlog, config.capture),
             database=context.database,
             split=context.split,
         )
-        return Adapter(capture, lambda scn, _: TxlogPosition(scn), lambda scn: begin_after(context, scn), lambda _: None)
+        return Adapter(
+            capture,
+            lambda scn, _: TxlogPosition(scn),
+            lambda scn: begin_after(context, scn),
+            lambda position: _gap(context, position),
+        )
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
         """The tables that `minercdc txlog install` makes, with `*` for the schema, as they may be in any."""
         return frozenset(("*", name) for name in OWN_TABLES)
+
+
+def _gap(context: CaptureContext, position: Position) -> MinerCdcError | None:
+    if not isinstance(position, TxlogPosition):
+        raise TypeError(f"{type(position).__name__} is no position of txlog")
+    with closing(context.connect_pdb()) as connection:
+        owners = {table.schema for table in read_table_ids(connection, context.mined, context.database)}
+        purged = [purged_up_to(connection, owner) for owner in sorted(owners) if has_mark(connection, owner)]
+    return gap_after(position, max(purged, default=0))

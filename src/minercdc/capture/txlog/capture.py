@@ -23,8 +23,9 @@ from minercdc.capture.flashback.dictionary import Dictionary
 from minercdc.capture.flashback.shapes import announce, follow, version_of
 from minercdc.capture.loading import loaded
 from minercdc.capture.txlog.alert import AlertWatch
-from minercdc.capture.txlog.names import view_of
+from minercdc.capture.txlog.names import PURGED, SOURCES, view_of
 from minercdc.capture.txlog.position import TxlogPosition
+from minercdc.capture.txlog.purge import gap_after, purged_up_to
 from minercdc.capture.txlog.reading import ChangedRow, LogReader, microseconds
 from minercdc.config.sections import CaptureConfig
 from minercdc.config.txlog import SoftDelete, TxlogConfig
@@ -98,6 +99,7 @@ class TxlogCapture:
         self._connection = KeptConnection(connect)
         self._alerts: AlertWatch | None = None
         self._unseen: frozenset[TableId] = frozenset()
+        self._purgeable = False
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> TxlogPosition:
         """The position that `TxlogPosition.to_json` made `saved` of. Raises ConfigError for anything else, such as one of another
@@ -112,6 +114,7 @@ class TxlogCapture:
         :raises TypeError: `start` is of another adapter.
         :raises ConfigError: tables of several schemas are captured, a pattern took too long; or as `oracle.connect.connect`.
         :raises UnknownSourceError: the view of a table that was captured until now cannot be seen.
+        :raises LogGapError: `minercdc txlog purge` removed transactions that are not delivered.
         :raises SourceError, PrerequisiteError: a view lacks a column of the key; or Oracle's other errors.
         :raises ValueDecodeError: a value does not fit its column's type, whatever the failure mode.
         """
@@ -187,6 +190,8 @@ class TxlogCapture:
         try:
             with oracle_errors("beginning a read-only transaction"), connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION READ ONLY")
+            if self._purgeable and (gap := gap_after(position, purged_up_to(connection, owner))):
+                raise gap
             until = reader.chunk_end(connection, position.since, present, self._config.minercdc_txlog_chunk_rows)
             end = present if until is None else until
             bits = reader.bits(connection)
@@ -228,6 +233,7 @@ class TxlogCapture:
             for owner in sorted(owners):
                 for view, column in cursor.execute(_VIEWS, {"owner": owner}):
                     shown.setdefault(f"{owner}.{view}", set()).add(column)
+        self._purgeable = any(PURGED in shown.get(f"{owner}.{SOURCES}", ()) for owner in owners)
         found: dict[TableId, TableSchema] = {}
         for table, schema in self._dictionary.shapes.items():
             columns = shown.get(f"{table.schema}.{view_of(table.table)}")

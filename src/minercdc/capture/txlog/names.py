@@ -14,6 +14,8 @@ OWN_TABLES: Final = (LOG, SOURCES, SETTINGS)
 COLUMN: Final = "TXN"
 SINCE: Final = "SINCE_SCN"
 """Column of SY$SOURCES: see `noted`."""
+PURGED: Final = "PURGED_SCN"
+"""Column of SY$SOURCES: see `purge`."""
 MOST_SOURCES: Final = 126
 """Sources have one bit each in a NUMBER, whose 38 digits hold 126 bits."""
 

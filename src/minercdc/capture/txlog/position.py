@@ -42,6 +42,11 @@ class TxlogPosition:
         """The SCN up to which commits are delivered, those at it perhaps in part."""
         return max(self.since, self.scn)
 
+    @property
+    def whole_scn(self) -> int:
+        """The SCN up to which every commit is delivered."""
+        return max(self.since, self.scn - 1)
+
     def __str__(self) -> str:
         """`SCN n` with `delivered_scn`, for the log."""
         return f"SCN {self.delivered_scn}"

@@ -50,8 +50,8 @@ class Keep:
 
 @dataclass(slots=True)
 class Call:
-    """`name(args)` with its clauses; `star`: `name(*)`, `within`: WITHIN GROUP, `over`: OVER, None without it. `name` may be
-    qualified. `at`: its offset."""
+    """`name(args)` with its clauses; `star`: `name(*)`, `within`: WITHIN GROUP, `over`: OVER, None without it, `truncates`: ON
+    OVERFLOW TRUNCATE. `name` may be qualified. `at`: its offset."""
 
     name: str
     args: list[Expr]
@@ -61,6 +61,7 @@ class Call:
     within: list[OrderItem] = field(default_factory=list)
     keep: Keep | None = None
     ignore_nulls: bool = False
+    truncates: bool = False
     over: Window | None = None
 
 
@@ -241,8 +242,7 @@ class Row:
 
 Expr: TypeAlias = (
     "Literal | IntervalLiteral | AtZone | IsBinary | Bind | Name | Call | Negative | Binary | Compare | Logic | Between | In"
-    " | Like | IsNull | Exists | Scalar | Case | Cast | Row"
-    " | Parent | Missing | Quantified"
+    " | Like | IsNull | Exists | Scalar | Case | Cast | Row | Parent | Missing | Quantified"
 )
 
 

@@ -13,6 +13,7 @@ from minercdc_sandbox.sql.commands.containers import (
     drop_pluggable_database,
 )
 from minercdc_sandbox.sql.commands.database import alter_database, alter_system
+from minercdc_sandbox.sql.commands.existence import nothing_to_do
 from minercdc_sandbox.sql.commands.grants import create_role, drop_role, grant, revoke
 from minercdc_sandbox.sql.commands.settings import alter_session
 from minercdc_sandbox.sql.commands.transactions import (
@@ -69,7 +70,8 @@ def run_command(session: SqlSession, sql: str) -> int:
     parser = Parser(sql)
     for words, command in COMMANDS:
         if parser.word(*words):
-            command(session, parser)
+            if not nothing_to_do(session, parser, words):
+                command(session, parser)
             return 0
     known = [
         *("CREATE", "ALTER", "DROP", "MERGE", "EXPLAIN", "ANALYZE", "AUDIT", "NOAUDIT", "FLASHBACK", "PURGE"),
@@ -143,7 +145,7 @@ REMARKS = {
     "ALTER TABLE": "ADD (identity columns too), MODIFY, DROP, RENAME of columns and constraints, SET UNUSED, states of constraints, READ ONLY, supplemental log groups, "
     "MOVE, ROW MOVEMENT; ADD, DROP, TRUNCATE, MOVE, RENAME, SPLIT, MERGE, EXCHANGE, MODIFY and COALESCE PARTITION, SET INTERVAL",
     "ALTER USER": "password, ACCOUNT LOCK, PASSWORD EXPIRE, GRANT CONNECT THROUGH; quotas and profiles have no effect",
-    "CREATE TABLE": "all constraints, identity and virtual columns, DEFAULT ON NULL, AS SELECT, ROWDEPENDENCIES, ROW ARCHIVAL, PARTITION BY RANGE [INTERVAL], LIST [AUTOMATIC] and HASH",
+    "CREATE TABLE": "all constraints and their states, identity and virtual columns, DEFAULT ON NULL, columns typed by REFERENCES, AS SELECT, ORGANIZATION INDEX as a heap with an index for its key, ROWDEPENDENCIES, ROW ARCHIVAL, PARTITION BY RANGE [INTERVAL], LIST [AUTOMATIC] and HASH",
     "CREATE GLOBAL TEMPORARY TABLE": "ON COMMIT DELETE and PRESERVE ROWS",
     "CREATE INDEX": "columns, not expressions; LOCAL too",
     "ALTER INDEX": "REBUILD, RENAME TO; storage has no effect",
@@ -152,7 +154,7 @@ REMARKS = {
         f"CREATE {kind}": "with its owner's rights; one with errors is refused, not stored as invalid (ORA-24344)"
         for kind in ("FUNCTION", "PACKAGE", "PACKAGE BODY", "PROCEDURE")
     },
-    "CREATE TRIGGER": "BEFORE INSERT OR UPDATE FOR EACH ROW, with WHEN and REFERENCING; one with errors is refused, not stored as invalid (ORA-24344)",
+    "CREATE TRIGGER": "BEFORE and AFTER INSERT, UPDATE and DELETE, FOR EACH ROW and for statements (not with MERGE, INSERT ALL and array DML), with WHEN and REFERENCING; one with errors is refused, not stored as invalid (ORA-24344)",
     "CREATE FORCE VIEW": "also when its query has errors now",
     "CREATE VIEW": "simple ones can be changed through; WITH READ ONLY and CHECK OPTION",
     "DROP TABLE": "recycle bin, PURGE, CASCADE CONSTRAINTS",
@@ -163,6 +165,6 @@ REMARKS = {
     "RENAME": "one's own tables, views, sequences and synonyms",
     "SET CONSTRAINTS": "ALL or by name, DEFERRED and IMMEDIATE",
     "SET TRANSACTION": "READ ONLY, READ WRITE, ISOLATION LEVEL, NAME",
-    "TRUNCATE TABLE": "a new DATA_OBJECT_ID each time",
+    "TRUNCATE TABLE": "a new DATA_OBJECT_ID each time; CASCADE only where no table refers to it",
 }
 """Remarks on statements, by their words: mostly the clauses that the sandbox has."""

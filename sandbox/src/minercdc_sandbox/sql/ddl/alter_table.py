@@ -18,6 +18,7 @@ from minercdc_sandbox.sql.ddl.create_table import check_columns, check_defaults
 from minercdc_sandbox.sql.ddl.exclusive import committed, take_alone, whole_or_not
 from minercdc_sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state, number_rows
 from minercdc_sandbox.sql.ddl.programs import enable_triggers
+from minercdc_sandbox.sql.ddl.referenced_types import take_referenced_types
 from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.constraints import ConstraintSpec, column_list, state
@@ -225,6 +226,7 @@ def _alter_add(session: SqlSession, parser: Parser, table: Table) -> bool:
     while large_storage(parser, definition.columns):
         pass
     parser.end()
+    take_referenced_types(session, definition, table.owner, table.name, table)
     check_columns(session, [*table.columns, *definition.columns])
     check_defaults(session, definition.columns)
     for column in definition.columns:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from minercdc_sandbox import tables as dictionary
 from minercdc_sandbox.interfaces import OraError, OraType
 from minercdc_sandbox.sql.ddl.constraints import add_constraint, row_count, validate
+from minercdc_sandbox.sql.ddl.generated import modify_identity
 from minercdc_sandbox.sql.declare import check_declared, declare
 from minercdc_sandbox.sql.dml.checks import rename_in_check
 from minercdc_sandbox.sql.dml.target import conversion
@@ -82,6 +83,7 @@ def drop_column(session: SqlSession, table: Table, name: str, *, cascade: bool =
         table.indexes.remove(index)
     for group in list(table.log_groups):
         group.columns = tuple(c for c in group.columns if c != name)
+        group.unlogged -= {name}
         if group.kind == dictionary.USER_GROUP and not group.columns:
             table.log_groups.remove(group)
     if table.columns[position].identity is not None:
@@ -151,6 +153,7 @@ def rename_column(session: SqlSession, table: Table, old: str, new: str) -> None
         index.columns = renamed(index.columns)
     for group in table.log_groups:
         group.columns = renamed(group.columns)
+        group.unlogged = frozenset(renamed(tuple(group.unlogged)))
     if table.partitioning is not None:
         table.partitioning.columns = renamed(table.partitioning.columns)
     table.columns[position] = replace(table.columns[position], name=new)
@@ -165,11 +168,25 @@ def _drop_identity(session: SqlSession, table: Table, column: Column) -> None:
     column.on_null = False
 
 
+def _modify_identity(session: SqlSession, parser: Parser, table: Table, column: Column) -> None:
+    """Read and apply `GENERATED .. AS IDENTITY [(options)]` of a column that is one. Raises ORA-30673, ORA-03001 for GENERATED ..
+    AS (expr), and as `column_options` and `modify_identity`."""
+    if column.identity is None:
+        raise OraError(30673, "column to be modified is not an identity column")
+    at = parser.token.start
+    definition, like = Definition(), replace(column, identity=None, default=None, on_null=False)
+    column_options(parser, like, definition)
+    if like.identity is None:
+        raise OraError(3001, f"unimplemented feature: MODIFY {column.name} GENERATED .. AS (..)", at)
+    column.identity, column.on_null = like.identity, like.on_null
+    modify_identity(session, table, column, definition.identities[column.name])
+
+
 def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
     """Read and apply one column of ALTER TABLE MODIFY. Raises ORA-01439 to ORA-01441 and ORA-30082 for changes of type that the
     column's values do not allow, ORA-14060 for another type or length of a partitioning column, ORA-22859 from or to a LOB or
-    XMLTYPE, ORA-00904, ORA-01442, ORA-01451, ORA-02296, ORA-30673, ORA-54039, ORA-03001 for GENERATED and another length of
-    CHAR, as `declare`, `check_declared`, `column_options`, `add_constraint` and `validate`. Syntax errors are those of `Parser`. After an error the caller sets the definition back."""
+    XMLTYPE, ORA-00904, ORA-01442, ORA-01451, ORA-02296, ORA-30673, ORA-54039, ORA-03001 for GENERATED but of an identity
+    and for another length of CHAR, as `declare`, `check_declared`, `column_options`, `add_constraint` and `validate`. Syntax errors are those of `Parser`. After an error the caller sets the definition back."""
     position = table.position(parser.name(904, "invalid identifier"))
     column = table.columns[position]
     if parser.word("DROP", "IDENTITY"):
@@ -178,7 +195,8 @@ def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
     if parser.token.kind is not TokenKind.END and parser.token.text not in _PROPERTIES:
         _change_type(session, parser, table, column)
     if parser.is_word("GENERATED"):
-        raise OraError(3001, "unimplemented feature: MODIFY .. GENERATED", parser.token.start)
+        _modify_identity(session, parser, table, column)
+        return
     was, was_invisible = column.nullable, column.invisible
     said_null = parser.is_word("NULL")
     extra = Definition()

@@ -185,9 +185,13 @@ def check_rows(session: SqlSession, table: Table, name: str) -> None:
 
 def add_group(session: SqlSession, table: Table, group: SupplementalLogGroup) -> None:
     """Add a supplemental log group to the definition; one of keys or all columns gets a generated name. Raises ORA-00904,
-    ORA-00957, ORA-32588."""
+    ORA-00957, ORA-32588, ORA-03001 for one of which no column is logged."""
     if group.kind == dictionary.USER_GROUP:
         table.positions(group.columns)
+        if group.unlogged.issuperset(group.columns):
+            raise OraError(
+                3001, f"unimplemented feature: SUPPLEMENTAL LOG GROUP {group.name} with NO LOG for all its columns"
+            )
         if any(other.name == group.name for other in table.log_groups):
             raise OraError(957, "duplicate log group name")
         table.log_groups.append(group)

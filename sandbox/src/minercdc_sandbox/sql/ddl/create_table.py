@@ -11,12 +11,20 @@ from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state
 from minercdc_sandbox.sql.ddl.names import named_once
 from minercdc_sandbox.sql.ddl.partitions import add_partitions
+from minercdc_sandbox.sql.ddl.referenced_types import take_referenced_types
 from minercdc_sandbox.sql.declare import check_declared
 from minercdc_sandbox.sql.dml.checks import plan_checks
 from minercdc_sandbox.sql.dml.partitions import home
 from minercdc_sandbox.sql.dml.target import column_path, conversion
 from minercdc_sandbox.sql.execution import Plan, SqlSession
-from minercdc_sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options
+from minercdc_sandbox.sql.parse.constraints import ConstraintSpec, column_list, using_index
+from minercdc_sandbox.sql.parse.definitions import (
+    Definition,
+    definition_item,
+    index_organized,
+    large_storage,
+    physical_options,
+)
 from minercdc_sandbox.sql.parse.partitions import partition_by
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.privileges import require
@@ -44,11 +52,15 @@ def create_table(session: SqlSession, parser: Parser, *, temporary: str | None =
         if temporary is None or not parser.word("ROWS"):
             raise OraError(905, "missing keyword", parser.token.start)
     row_dependencies, archival = _row_options(parser, definition)
+    indexed = index_organized(parser)
     partitions = partition_by(parser)
-    row_movement = _row_movement(parser)
+    row_movement = _after_partitions(parser, definition)
+    if indexed and not any(spec.kind == ConstraintKind.PRIMARY for spec in definition.constraints):
+        raise OraError(25175, "no PRIMARY KEY constraint found")
     query = _query(parser, definition)
     with committed(session):
         plan = _take_columns(session, definition, query) if query is not None else None
+        take_referenced_types(session, definition, owner or session.schema, name)
         own = ("CREATE TABLE", "RESOURCE") if (owner or session.schema) == session.user else ()
         require(session.catalog, session.container, session.user, "CREATE ANY TABLE", *own)
         if archival:
@@ -77,7 +89,7 @@ def _query(parser: Parser, definition: Definition) -> ast.Query | None:
     ORA-01027 for binds, ORA-00933 for more words, and as `Parser.query`."""
     query: ast.Query | None = None
     if parser.word("AS"):
-        if any(column.type for column in definition.columns):
+        if any(column.name not in definition.untyped for column in definition.columns):
             raise OraError(1773, "may not specify column datatypes in this CREATE TABLE")
         query = parser.query()
         if parser.binds:
@@ -87,15 +99,23 @@ def _query(parser: Parser, definition: Definition) -> ast.Query | None:
 
 
 def _take_columns(session: SqlSession, definition: Definition, query: ast.Query) -> Plan:
-    """Plan the query of CREATE TABLE .. AS, and let the definition have its columns; returns the plan. Raises ORA-00997 for a
-    LONG, ORA-02440 for a foreign key, and as `plan_inner` and `named_once`."""
+    """Plan the query of CREATE TABLE .. AS, and let the definition have its columns, by the names that it lists if it does;
+    returns the plan. Raises ORA-00997 for a LONG, ORA-01730, ORA-02440 for a foreign key, and as `plan_inner` and `named_once`."""
     plan = session.statements.plan_inner(query)
-    named_once(query, (), [column.name for column in plan.columns])
+    names = [column.name for column in definition.columns]
+    named_once(query, names, names or [column.name for column in plan.columns])
+    if names and len(names) != len(plan.columns):
+        raise OraError(1730, "invalid number of column names specified")
     if any(column.type in (OraType.LONG, OraType.LONG_RAW) for column in plan.columns):
         raise OraError(997, "illegal use of LONG datatype")
     if any(spec.kind == ConstraintKind.FOREIGN for spec in definition.constraints):
         raise OraError(2440, "Create as select with referential constraints not allowed")
+    listed = definition.columns
     definition.columns = [column_like(column) for column in plan.columns]
+    for column, given in zip(definition.columns, listed, strict=False):
+        column.name, column.default, column.on_null = given.name, given.default, given.on_null
+        column.nullable = column.nullable and given.nullable
+    definition.untyped.clear()
     return plan
 
 
@@ -152,17 +172,49 @@ def _check_key(table: Table, constraint: Constraint, rows: Sequence[tuple[Cell, 
         seen.add(key)
 
 
-def _row_movement(parser: Parser) -> bool:
-    """Read the clauses that may follow partitions: storage, and ENABLE | DISABLE ROW MOVEMENT; whether the last of these is
-    ENABLE. Raises ORA-00905, and as `physical_options`."""
+def _after_partitions(parser: Parser, definition: Definition) -> bool:
+    """Read the clauses that may follow partitions: storage, ENABLE | DISABLE of declared constraints, which get that state, and
+    ENABLE | DISABLE ROW MOVEMENT; whether the last of these is ENABLE. Raises ORA-00905, and as `physical_options` and
+    `_declared`."""
     physical_options(parser)
-    enabled = False
-    while parser.is_word("ENABLE", "ROW") or parser.is_word("DISABLE", "ROW"):
+    movement = False
+    while parser.is_any_word("ENABLE", "DISABLE"):
         enabled = parser.take().text == "ENABLE"
-        parser.expect_word("ROW")
-        parser.expect_word("MOVEMENT")
+        if parser.word("ROW"):
+            parser.expect_word("MOVEMENT")
+            movement = enabled
+        else:
+            validated = parser.any_word("VALIDATE", "NOVALIDATE")
+            spec = _declared(parser, definition, enabled=enabled)
+            spec.enabled, spec.validated = enabled, (validated or ("VALIDATE" if enabled else "NOVALIDATE")) == "VALIDATE"
+            if parser.word("USING", "INDEX"):
+                using_index(parser, spec)
+            parser.word("CASCADE")
         physical_options(parser)
-    return enabled
+    return movement
+
+
+def _declared(parser: Parser, definition: Definition, *, enabled: bool) -> ConstraintSpec:
+    """Read `PRIMARY KEY`, `UNIQUE (..)` or `CONSTRAINT name`, after ENABLE or DISABLE: the constraint that the statement declares
+    so. Raises ORA-03001 for other words, ORA-02430 to ORA-02435 when it declares none, and as `column_list`."""
+    do, at = "enable" if enabled else "disable", parser.token.start
+    if parser.word("PRIMARY", "KEY"):
+        found = next((s for s in definition.constraints if s.kind == ConstraintKind.PRIMARY), None)
+        number, text = (2432 if enabled else 2433), f"cannot {do} primary key - primary key not defined for table"
+    elif parser.word("UNIQUE"):
+        columns = column_list(parser)
+        unique = (s for s in definition.constraints if s.kind == ConstraintKind.UNIQUE)
+        found = next((s for s in unique if s.columns == columns), None)
+        number, text = (2434 if enabled else 2435), f"cannot {do} unique(..) - unique key not defined for table"
+    elif parser.word("CONSTRAINT"):
+        name = parser.name()
+        found = next((s for s in definition.constraints if s.name == name), None)
+        number, text = (2430 if enabled else 2431), f"cannot {do} constraint ({name}) - no such constraint"
+    else:
+        raise OraError(3001, f"unimplemented feature: CREATE TABLE .. {do.upper()} {parser.token.text}", at)
+    if found is None:
+        raise OraError(number, text, at)
+    return found
 
 
 def _own_contents(session: SqlSession, table: Table, rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:

@@ -78,20 +78,23 @@ def _recycle_name(object_id: int, name: str = "") -> str:
 
 def truncate_table(session: SqlSession, parser: Parser) -> None:
     """TRUNCATE TABLE, read from after these words: rows go without redo, data object ids are new. Raises ORA-02266 for a table
-    that enabled foreign keys of others refer to, and as `target_table` and `take_alone`. Commits the open transaction first, as
+    that enabled foreign keys of others refer to, ORA-03001 with CASCADE for it, as it is not known how redo has the children's
+    TRUNCATE, ORA-14705 where not all of them are ON DELETE CASCADE, and as `target_table` and `take_alone`. Commits the open transaction first, as
     `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     at = parser.token.start
     owner, name = parser.qualified()
+    if parser.any_word("PRESERVE", "PURGE"):
+        for word in ("MATERIALIZED", "VIEW", "LOG"):
+            parser.expect_word(word)
     if parser.any_word("DROP", "REUSE"):
         parser.word("ALL")
         parser.expect_word("STORAGE")
-    parser.word("CASCADE")
+    cascade = parser.word("CASCADE")
     parser.end()
     with committed(session):
         table = target_table(session.environment, owner, name, at, "DROP")
         take_alone(session, table)
-        if any(child is not table for child, _ in session.catalog.children_of(table)):
-            raise OraError(2266, "unique/primary keys in table referenced by enabled foreign keys")
+        _refuse_children(session, table, cascade=cascade)
         session.storage.drop_segment(table)
         table.data_object_id, table.next_rid = session.catalog.new_object_id(), 0
         for partition in table.partitioning.partitions if table.partitioning is not None else ():
@@ -101,3 +104,17 @@ def truncate_table(session: SqlSession, parser: Parser) -> None:
         scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
         session.catalog.changed(table, scn=scn, now=session.storage.clock.now(), definition=False)
         table.ddl_scn = scn
+
+
+def _refuse_children(session: SqlSession, table: Table, *, cascade: bool) -> None:
+    """Raises as `truncate_table` when enabled foreign keys of other tables refer to this one."""
+    references = [reference for child, reference in session.catalog.children_of(table) if child is not table]
+    if not references:
+        return
+    if not cascade:
+        raise OraError(2266, "unique/primary keys in table referenced by enabled foreign keys")
+    if any(reference.delete_rule != "CASCADE" for reference in references):
+        raise OraError(14705, "unique or primary keys referenced by enabled foreign keys in table")
+    raise OraError(
+        3001, f"unimplemented feature: TRUNCATE TABLE {table.owner}.{table.name} CASCADE, with tables that refer to it"
+    )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import cast
+
 from minercdc_sandbox.interfaces import OraError, OraType
 from minercdc_sandbox.objects import Sequence
 from minercdc_sandbox.sql import number
@@ -36,6 +39,20 @@ def add_identity(session: SqlSession, table: Table, name: str, options: Sequence
     catalog.containers[table.container].sequences[sequence.owner, sequence.name] = sequence
     column = table.columns[table.position(name)]
     column.default = f'"{table.owner}"."{sequence.name}".nextval'
+
+
+def modify_identity(session: SqlSession, table: Table, column: Column, options: SequenceOptions) -> None:
+    """Change the sequence of an identity column by ALTER TABLE MODIFY. START WITH LIMIT VALUE goes on after the highest value that is
+    there, of a falling sequence after the lowest. Raises as `SequenceOptions.apply`."""
+    sequences = session.catalog.containers[table.container].sequences
+    key = table.owner, f"ISEQ$$_{table.object_id}"
+    changed = replace(sequences[key], last_ddl=session.storage.clock.now())
+    if options.limit:
+        step, place = options.increment or changed.increment, table.columns.index(column)
+        values = [int(number.decode(cast(bytes, row[place]))) for _, row in live_rows(session.storage, table)]
+        options.start = (max(values) if step > 0 else min(values)) + step if values else None
+    options.apply(changed, new=False)
+    sequences[key] = changed
 
 
 def number_rows(session: SqlSession, table: Table, name: str) -> None:

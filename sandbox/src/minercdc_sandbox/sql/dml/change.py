@@ -11,7 +11,7 @@ from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.dml.assignments import Assigned, plan_assigned
 from minercdc_sandbox.sql.dml.constraints import after_update, delete_rows
 from minercdc_sandbox.sql.dml.error_log import ErrorLogPlan, FailedRows, plan_error_log, row_values
-from minercdc_sandbox.sql.dml.iterations import iterate, restarting
+from minercdc_sandbox.sql.dml.iterations import Fired, iterate, restarting
 from minercdc_sandbox.sql.dml.join_views import JoinScan, join_view, plan_join
 from minercdc_sandbox.sql.dml.returning import ReturningPlan, plan_returning
 from minercdc_sandbox.sql.dml.target import BindRow, change_target, conversion
@@ -162,6 +162,7 @@ def update_rows(session: SqlSession, assigned: Assigned, targets: list[Target], 
         moved = [at for at, (one, two) in enumerate(zip(given, target.after, strict=True)) if one != two]
         positions = tuple(sorted({*assigned.positions, *moved}))
         changes.update(session.client, table, [target], positions)
+        session.programs.after_row(table, "UPDATE", target.before, target.after, assigned.positions)
         after_update(session, table, [target], positions)
 
 
@@ -190,7 +191,8 @@ class ChangePlan:
             rows = [(t.before if self.deletes else t.after, t.vid) for t in targets]
             return len(targets), returning.rows(session, binds, rows)
 
-        return iterate(session, call, once, returning)
+        event = "DELETE" if self.deletes else "UPDATE"
+        return iterate(session, call, once, returning, Fired(self.scan.table, event, self.scan.assigned.positions))
 
     def _once(self, session: SqlSession, binds: BindRow) -> list[Target]:
         def change() -> list[Target]:

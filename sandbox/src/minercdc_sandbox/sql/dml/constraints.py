@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from minercdc_sandbox.interfaces import Cell, OraError
+from minercdc_sandbox.sql.dml.iterations import refuse_fired
 from minercdc_sandbox.sql.dml.target import column_path
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.transaction_control import Deferred
@@ -56,18 +57,25 @@ def after_update(session: SqlSession, table: Table, targets: Sequence[Target], c
 
 def delete_rows(session: SqlSession, table: Table, targets: Sequence[Target]) -> None:
     """Delete claimed rows, and delete or set to NULL rows that refer to them by ON DELETE, at any depth. Raises ORA-02292 for
-    others that do, ORA-01407 for a column that cannot be NULL, what triggers raise, and as `RowChanges.claim` and
+    others that do, ORA-01407 for a column that cannot be NULL, ORA-03001 for those with triggers for statements, what triggers
+    raise, and as `RowChanges.claim` and
     `RowChanges.lock_for_dml`; the caller then undoes them."""
     storage, client = session.storage, session.client
     children = session.catalog.children_of(table)
-    if not any(c.delete_rule != "NO ACTION" for _, c in children):
+    programs = session.programs
+    fires = programs.fires(table, "DELETE")
+    if not fires and not any(c.delete_rule != "NO ACTION" for _, c in children):
         storage.changes.delete(client, table, targets)
     else:
         for target in targets:
+            if fires:
+                programs.before_row(table, "DELETE", target.before, target.before)
             storage.changes.delete(client, table, [target])
             for child, constraint in children:
                 if constraint.delete_rule != "NO ACTION":
                     _follow(session, table, child, constraint, target)
+            if fires:
+                programs.after_row(table, "DELETE", target.before, None)
     for child, constraint in children:
         assert constraint.reference is not None
         if constraint.delete_rule == "NO ACTION":
@@ -88,6 +96,7 @@ def _follow(session: SqlSession, table: Table, child: Table, constraint: Constra
     rows = _rows_with(session, child, constraint.columns, key)
     if not rows:
         return
+    refuse_fired(session, child, f"ON DELETE {constraint.delete_rule}", "UPDATE", "DELETE")
     storage.changes.claim(client, child, rows)
     if constraint.delete_rule == "CASCADE":
         delete_rows(session, child, rows)
@@ -101,6 +110,8 @@ def _follow(session: SqlSession, table: Table, child: Table, constraint: Constra
             raise OraError(1407, f"cannot update ({column_path(child, child.columns[at])}) to NULL")
     moved = [at for row in rows for at, cell in enumerate(row.after) if cell != row.before[at]]
     storage.changes.update(client, child, rows, tuple(sorted({*places, *moved})))
+    for row in rows:
+        session.programs.after_row(child, "UPDATE", row.before, row.after, places)
 
 
 def _rows_with(session: SqlSession, table: Table, columns: tuple[str, ...], key: tuple[Cell, ...]) -> list[Target]:

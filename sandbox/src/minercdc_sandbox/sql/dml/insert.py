@@ -9,7 +9,7 @@ from minercdc_sandbox.interfaces import BatchError, BindType, Cell, ColumnDescri
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.dml.constraints import after_insert, guards
 from minercdc_sandbox.sql.dml.error_log import ErrorLogPlan, FailedRows, Values, plan_error_log
-from minercdc_sandbox.sql.dml.iterations import iterate
+from minercdc_sandbox.sql.dml.iterations import Fired, iterate
 from minercdc_sandbox.sql.dml.returning import ReturningPlan, plan_returning
 from minercdc_sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc_sandbox.sql.dml.target import BindRow, change_target, conversion
@@ -47,7 +47,9 @@ class InsertPlan:
             return self._logging(session, self.errors, call)
         if self.query is not None:
             return self._from_query(session, call)
-        if self.returning is not None or guards(self.rows.table) or session.programs.fires(self.rows.table, "INSERT"):
+        table, programs = self.rows.table, session.programs
+        fires = programs.fires(table, "INSERT") or programs.fires(table, "INSERT", of_rows=False)
+        if self.returning is not None or guards(table) or fires:
             return self._singly(session, call)
         return self._together(session, call)
 
@@ -100,7 +102,7 @@ class InsertPlan:
                 return 1, []
             return 1, self.returning.rows(session, binds, [(row, table.last_rid << VERSION_BITS)])
 
-        result = iterate(session, call, once, self.returning)
+        result = iterate(session, call, once, self.returning, Fired(table, "INSERT"))
         note_row(result, table, table.last_rid)
         return result
 
@@ -111,7 +113,7 @@ class InsertPlan:
         def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
             return insert_each(session, self.rows, session.statements.rows_of(query, binds)), []
 
-        return iterate(session, call, once)
+        return iterate(session, call, once, fired=Fired(self.rows.table, "INSERT"))
 
     def _logging(self, session: SqlSession, errors: ErrorLogPlan, call: StatementCall) -> Result:
         """Insert with LOG ERRORS, row by row, with the result of `run`: a row that fails is undone and logged. Raises as
@@ -137,7 +139,7 @@ class InsertPlan:
                 last.append(done[-1][1] >> VERSION_BITS)
             return len(done), self.returning.rows(session, binds, done) if self.returning is not None else []
 
-        result = iterate(session, call, once, self.returning)
+        result = iterate(session, call, once, self.returning, Fired(self.rows.table, "INSERT"))
         if last:
             note_row(result, self.rows.table, last[-1])
         return result
@@ -229,12 +231,14 @@ def insert_each(session: SqlSession, plan: RowPlan, inputs: Sequence[BindRow]) -
 
 
 def insert_rows(session: SqlSession, plan: RowPlan, rows: Sequence[tuple[Cell, ...]]) -> int:
-    """Insert finished rows and check the `guards`; returns how many. Raises ORA-00001, and as `RowChanges.insert` and
-    `after_insert`; the caller then undoes them."""
+    """Insert finished rows, run AFTER row triggers and check the `guards`; returns how many. Raises ORA-00001, what triggers raise,
+    and as `RowChanges.insert` and `after_insert`; the caller then undoes them."""
     if not rows:
         return 0
     count, error = session.storage.changes.insert(session.client, plan.table, rows)
     if error is not None:
         raise error
+    for row in rows if session.programs.fires(plan.table, "INSERT") else ():
+        session.programs.after_row(plan.table, "INSERT", None, row)
     after_insert(session, plan.table, rows)
     return count

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from minercdc_sandbox.interfaces import BindType, Result
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.dml.insert import insert_rows
-from minercdc_sandbox.sql.dml.iterations import iterate
+from minercdc_sandbox.sql.dml.iterations import iterate, refuse_fired
 from minercdc_sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc_sandbox.sql.dml.target import BindRow, change_target, conversion
 from minercdc_sandbox.sql.execution import Plan, SqlSession, StatementCall
@@ -39,6 +39,7 @@ class ManyPlan:
             count = 0
             for row in session.statements.rows_of(self.query, binds):
                 for rows in self._ways(row):
+                    refuse_fired(session, rows.table, "INSERT ALL", "INSERT")
                     session.programs.check_table(rows.table, changed=True)
                     count += insert_rows(session, rows, [rows.row(session, row)])
             return count, []

@@ -14,7 +14,7 @@ from minercdc_sandbox.sql.dml.assignments import Assigned, plan_assigned
 from minercdc_sandbox.sql.dml.change import update_rows, version_items, version_rows
 from minercdc_sandbox.sql.dml.constraints import delete_rows
 from minercdc_sandbox.sql.dml.insert import insert_each
-from minercdc_sandbox.sql.dml.iterations import iterate, restarting
+from minercdc_sandbox.sql.dml.iterations import iterate, refuse_fired, restarting
 from minercdc_sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc_sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, conversion
 from minercdc_sandbox.sql.execution import Parameter, SqlSession, StatementCall
@@ -48,6 +48,7 @@ class MergePlan:
     def run(self, session: SqlSession, call: StatementCall) -> Result:
         """Run it for each row of binds; the count is of rows updated (deleted ones too) and inserted. Raises as `iterate`, and
         ORA-30926."""
+        refuse_fired(session, self.table, "MERGE", "INSERT", "UPDATE", "DELETE")
         return iterate(session, call, lambda _, binds: (self._once(session, binds), []))
 
     def _once(self, session: SqlSession, binds: BindRow) -> int:

@@ -56,12 +56,13 @@ def _any_value(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered)
 
 def _listagg(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> Typed:
     """LISTAGG(value [, separator]), a VARCHAR2(4000); without a separator the texts are joined directly. With OVER, `order` adds
-    nothing to the SQL, since `window` has ordered the rows by it. Raises as `Conditions.to` and `Conditions.ordering`."""
+    nothing to the SQL, since `window` has ordered the rows by it. ON OVERFLOW TRUNCATE is ORA-03001 once a text is too long: how
+    many bytes Oracle keeps for the count is not known. Raises as `Conditions.to` and `Conditions.ordering`."""
     text = x.to(args[0], Family.VARCHAR, expr.at)
     mark = x.to(args[1], Family.VARCHAR, expr.at) if len(args) > 1 else "''"
     terms = ",".join(x.ordering(key, item) for key, item in order)
     tail = f" order by {terms}" if terms and expr.over is None else ""
-    name = "o_listagg_distinct" if expr.distinct else "o_listagg"
+    name = f"o_listagg{'_distinct' if expr.distinct else ''}{'_cut' if expr.truncates else ''}"
     return Typed(f"{name}({text},{mark}{tail}){OVER}", varchar())
 
 

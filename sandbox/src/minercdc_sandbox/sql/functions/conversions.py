@@ -66,6 +66,10 @@ PLAIN: dict[str, Plain] = {
     "HEXTORAW": ("hex_raw", "T", 1, SqlType(Family.RAW, size=2000)),
     "UNISTR": ("unistr", "T", 1, SqlType(Family.VARCHAR, size=4000, national=True)),
     "ASCIISTR": ("asciistr", "T", 1, varchar()),
+    "UTL_RAW.CAST_TO_RAW": ("cast_to_raw", "T", 1, SqlType(Family.RAW, size=32767)),
+    "UTL_RAW.CAST_TO_VARCHAR2": ("cast_to_varchar2", "R", 1, varchar(32767)),
+    "UTL_RAW.CAST_TO_NVARCHAR2": ("cast_to_nvarchar2", "R", 1, SqlType(Family.VARCHAR, size=32767, national=True)),
+    "UTL_RAW.CAST_TO_NUMBER": ("cast_to_number", "R", 1, NUMBER),
 }
 
 RULES: dict[str, Rule] = {

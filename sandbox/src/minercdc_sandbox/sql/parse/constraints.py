@@ -108,7 +108,7 @@ def state(parser: Parser, spec: ConstraintSpec) -> None:
     is NOVALIDATE. Raises ORA-03001 for USING INDEX (CREATE INDEX ..), ORA-00903 and ORA-00972 for names."""
     while True:
         if parser.word("USING", "INDEX"):
-            _using_index(parser, spec)
+            using_index(parser, spec)
         elif parser.word("ENABLE"):
             spec.enabled = True
         elif parser.word("DISABLE"):
@@ -129,7 +129,9 @@ def state(parser: Parser, spec: ConstraintSpec) -> None:
             return
 
 
-def _using_index(parser: Parser, spec: ConstraintSpec) -> None:
+def using_index(parser: Parser, spec: ConstraintSpec) -> None:
+    """Read what may follow USING INDEX into a constraint: TABLESPACE and a name, the name of an index, or nothing. Raises ORA-03001
+    for (CREATE INDEX ..), ORA-00903 and ORA-00972 for names."""
     if parser.word("TABLESPACE"):
         parser.name()
     elif parser.token.text == "(":

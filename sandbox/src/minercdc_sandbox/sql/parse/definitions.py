@@ -31,12 +31,14 @@ class Definition:
     """What `definition_item` has read so far of the definitions of a table; each list in the order of the statement.
 
     :ivar constraints: in line and out of line; NOT NULL, also that of DEFAULT ON NULL and identity columns, is among them.
+    :ivar untyped: names of columns without a type, and where they stand in the statement: a foreign key gives it.
     :ivar identities: the sequence options of the identity column, by its name; at most one.
     :ivar groups: supplemental log groups and kinds.
     """
 
     columns: list[Column] = field(default_factory=list)
     constraints: list[ConstraintSpec] = field(default_factory=list)
+    untyped: dict[str, int] = field(default_factory=dict)
     identities: dict[str, SequenceOptions] = field(default_factory=dict)
     groups: list[SupplementalLogGroup] = field(default_factory=list)
 
@@ -75,16 +77,31 @@ def definition_item(parser: Parser, into: Definition) -> None:
 
 
 def supplemental(parser: Parser) -> list[SupplementalLogGroup]:
-    """Read, after SUPPLEMENTAL LOG, `DATA (..) COLUMNS`, which is one group without name for each kind, `GROUP g (..) [ALWAYS]`,
-    or `GROUP g` as DROP names it, without columns. Raises as `supplemental_kinds` and `column_list`."""
+    """Read, after SUPPLEMENTAL LOG, `DATA (..) COLUMNS`, which is one group without name for each kind,
+    `GROUP g (c [NO LOG], ..) [ALWAYS]`, or `GROUP g` as DROP names it, without columns. Raises ORA-00905 for NO without LOG, and as
+    `supplemental_kinds` and `Parser.name`."""
     if parser.word("DATA"):
         return [SupplementalLogGroup("", _KINDS[kind]) for kind in supplemental_kinds(parser)]
     parser.expect_word("GROUP")
     name = parser.name()
     if parser.token.text != "(":
         return [SupplementalLogGroup(name, dictionary.USER_GROUP, generated=False)]
-    columns = column_list(parser)
-    return [SupplementalLogGroup(name, dictionary.USER_GROUP, parser.word("ALWAYS"), columns, False)]
+    unlogged: list[str] = []
+    columns = tuple(parser.enclosed(lambda: parser.listed(lambda: _grouped(parser, unlogged))))
+    always = parser.word("ALWAYS")
+    return [SupplementalLogGroup(name, dictionary.USER_GROUP, always, columns, False, frozenset(unlogged))]
+
+
+def _grouped(parser: Parser, unlogged: list[str]) -> str:
+    """Read `c [NO LOG]`, a column of a log group; one with NO LOG is added to `unlogged`."""
+    column = parser.name(904, "invalid identifier")
+    if parser.word("NO"):
+        parser.expect_word("LOG")
+        unlogged.append(column)
+    return column
+
+
+_BEGIN_CONSTRAINTS = ("CONSTRAINT", "REFERENCES", "NOT", "NULL", "PRIMARY", "UNIQUE", "CHECK", "DEFAULT")
 
 
 def _column(parser: Parser, into: Definition) -> None:
@@ -93,6 +110,9 @@ def _column(parser: Parser, into: Definition) -> None:
     if parser.token.text in ("GENERATED", "AS"):
         # A virtual column may leave its type to its expression.
         column = Column(name, OraType.NUMBER, virtual="")
+    elif parser.token.text in (",", ")") or parser.token.kind is TokenKind.END or parser.is_any_word(*_BEGIN_CONSTRAINTS):
+        column = Column(name, OraType.NUMBER)
+        into.untyped[name] = at
     else:
         column = declare(name, parser.type_name())
     if any(other.name == name for other in into.columns):
@@ -230,7 +250,7 @@ _STORAGE_WORDS = [
 
 def physical_options(parser: Parser) -> bool:
     """Read the storage clauses that come next, which have no effect; returns whether any came. Raises ORA-03001 for CLUSTER and
-    ORGANIZATION but HEAP, ORA-00907 for STORAGE without its end."""
+    ORGANIZATION but HEAP and INDEX, which is not read, ORA-00907 for STORAGE without its end."""
     begun = parser.at
     while True:
         at = parser.token.start
@@ -240,13 +260,33 @@ def physical_options(parser: Parser) -> bool:
             parser.pass_to(")")
         elif parser.word("PARALLEL") or parser.word("COMPRESS") or parser.word("ROW", "STORE", "COMPRESS"):
             _degree(parser)
-        elif parser.word("ORGANIZATION"):
+        elif parser.is_word("ORGANIZATION") and parser.peek().text != "INDEX":
+            parser.take()
             if not parser.word("HEAP"):
                 raise OraError(3001, f"unimplemented feature: ORGANIZATION {parser.token.text}", at)
         elif parser.word("CLUSTER"):
             raise OraError(3001, "unimplemented feature: CLUSTER", at)
         elif not parser.any_word(*_STORAGE_WORDS):
             return parser.at > begun
+
+
+def index_organized(parser: Parser) -> bool:
+    """Read `ORGANIZATION INDEX` with its clauses and storage, which have no effect; returns whether it came. The table is a heap
+    here, with an index for its key: so say its ROWIDs, IOT_TYPE of ALL_TABLES, and redo. Raises ORA-03001 for MAPPING TABLE, and as
+    `physical_options`."""
+    if not parser.word("ORGANIZATION", "INDEX"):
+        return False
+    while physical_options(parser) or parser.is_any_word("PCTTHRESHOLD", "INCLUDING", "OVERFLOW", "MAPPING", "NOMAPPING"):
+        at = parser.token.start
+        if parser.any_word("PCTTHRESHOLD", "INCLUDING"):
+            parser.take()
+        elif parser.word("MAPPING"):
+            raise OraError(3001, "unimplemented feature: MAPPING TABLE of an index-organized table", at)
+        elif parser.word("NOMAPPING"):
+            pass
+        else:
+            parser.word("OVERFLOW")
+    return True
 
 
 def _degree(parser: Parser) -> None:

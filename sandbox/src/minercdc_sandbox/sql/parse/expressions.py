@@ -82,6 +82,8 @@ class ExpressionGrammar(AnalyticGrammar):
             what = self.any_word("NAN", "INFINITE")
             if what is not None:
                 return ast.IsBinary(left, what, negated, at)
+            if self.word("JSON"):
+                return self._is_json(left, negated, at)
             if not self.word("NULL"):
                 raise OraError(908, "missing NULL keyword", self.token.start)
             return ast.IsNull(left, negated, at)
@@ -96,6 +98,16 @@ class ExpressionGrammar(AnalyticGrammar):
         if self.word("IN"):
             return self._in(left, negated, at)
         return left
+
+    def _is_json(self, value: ast.Expr, negated: bool, at: int) -> ast.Expr:
+        """Read `[FORMAT JSON] [STRICT | LAX]`, after `value IS [NOT] JSON`; the call's arguments are those of `json_texts.is_json`.
+        Raises ORA-03001 for other clauses."""
+        self.word("FORMAT", "JSON")
+        wanted = self.any_word("STRICT", "LAX") or "LAX"
+        if self.is_any_word("WITH", "WITHOUT", "ALLOW", "DISALLOW", "VALIDATE", "VALUE", "OBJECT", "ARRAY", "SCALAR"):
+            raise OraError(3001, f"unimplemented feature: IS JSON {self.token.text}", self.token.start)
+        call = ast.Call("IS JSON", [value, _text(wanted, at)], at)
+        return ast.Logic("NOT", [call], at) if negated else call
 
     def _quantified(self, op: str, left: ast.Expr, at: int) -> ast.Expr:
         every = self.take().text == "ALL"
@@ -325,17 +337,26 @@ class ExpressionGrammar(AnalyticGrammar):
         elif self.token.text != ")" or self.token.kind is TokenKind.STRING:
             call.distinct = self.any_word("DISTINCT", "UNIQUE", "ALL") in ("DISTINCT", "UNIQUE")
             call.args = self.expressions()
+            if name == "TRANSLATE" and len(call.args) == 1 and self.word("USING"):
+                call.name = {"CHAR_CS": "TO_CHAR", "NCHAR_CS": "TO_NCHAR"}[self.one_of("CHAR_CS", "NCHAR_CS")]
             if self.is_word("ON", "OVERFLOW"):
-                self._overflow(name)
+                call.truncates = self._truncates(name)
             self.read_nulls(call)
         self.expect_op(")")
         self.read_tail(call)
         return call
 
-    def _overflow(self, name: str) -> None:
-        """Read LISTAGG's ON OVERFLOW ERROR, which is also what happens without it. Raises ORA-03001 for ON OVERFLOW TRUNCATE, and
-        of another function than LISTAGG."""
+    def _truncates(self, name: str) -> bool:
+        """Read LISTAGG's `ON OVERFLOW ERROR | TRUNCATE ['text'] [WITH | WITHOUT COUNT]`; whether it is TRUNCATE. Raises ORA-03001
+        for another function than LISTAGG, ORA-00905."""
         at = self.token.start
         self.at += 2
-        if name != "LISTAGG" or not self.word("ERROR"):
-            raise OraError(3001, "unimplemented feature: LISTAGG .. ON OVERFLOW TRUNCATE", at)
+        if name != "LISTAGG":
+            raise OraError(3001, f"unimplemented feature: {name} .. ON OVERFLOW", at)
+        if self.one_of("ERROR", "TRUNCATE") == "ERROR":
+            return False
+        if self.token.kind is TokenKind.STRING:
+            self.take()
+        if self.any_word("WITH", "WITHOUT"):
+            self.expect_word("COUNT")
+        return True

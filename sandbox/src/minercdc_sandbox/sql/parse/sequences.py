@@ -26,7 +26,7 @@ HIGHEST, LOWEST = 10**28 - 1, -(10**27 - 1)
 class SequenceOptions:
     """The options of a sequence that a statement gives; None or False: not given.
 
-    :ivar start: also None of START WITH LIMIT VALUE.
+    :ivar start: also None of START WITH LIMIT VALUE, with which `limit` is set.
     :ivar no_maximum: NOMAXVALUE is given; `no_minimum` alike.
     :ivar cache: number of values; 0 is NOCACHE.
     :ivar restart: RESTART is given: the next value is `start`, without one the minimum, or of a falling sequence the maximum.
@@ -42,6 +42,7 @@ class SequenceOptions:
     cache: int | None = None
     ordered: bool | None = None
     restart: bool = False
+    limit: bool = False
 
     def apply(self, sequence: Sequence, *, new: bool) -> None:
         """Change a sequence by the options; a `new` one also takes the defaults of those not given. Locks and saves nothing.
@@ -93,7 +94,8 @@ def sequence_options(parser: Parser) -> SequenceOptions:
     found = SequenceOptions()
     while True:
         if parser.word("START", "WITH"):
-            found.start = None if parser.word("LIMIT", "VALUE") else _number(parser)
+            found.limit = parser.word("LIMIT", "VALUE")
+            found.start = None if found.limit else _number(parser)
         elif parser.word("INCREMENT", "BY"):
             found.increment = _number(parser)
         elif parser.word("MAXVALUE"):

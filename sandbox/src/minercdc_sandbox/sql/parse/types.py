@@ -16,6 +16,8 @@ _JOINED = {
     ("NCHAR", "VARYING"): "NVARCHAR2",
 }
 """Type names of two words."""
+_OWNERS = ("SYS", "MDSYS")
+"""Schemas of Oracle's own object types, as in SYS.XMLTYPE."""
 
 
 class TypeGrammar(Words):
@@ -29,6 +31,8 @@ class TypeGrammar(Words):
         """
         at = self.token.start
         name = self.name(902, "invalid datatype")
+        if name in _OWNERS and self.op("."):
+            name = self.name(902, "invalid datatype")
         if name == "INTERVAL":
             return self._interval_type(at)
         if name == "NATIONAL":

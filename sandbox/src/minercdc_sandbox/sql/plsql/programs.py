@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from minercdc_sandbox.interfaces import Cell, OraError
 from minercdc_sandbox.objects import StoredProgram, Trigger
@@ -18,6 +18,8 @@ from minercdc_sandbox.sql.types import column_type
 from minercdc_sandbox.tables import Table
 
 _STATE_OF = tuple[object, ...]
+_DEEPEST = 50
+"""Levels of triggers that fire each other."""
 
 
 class Programs:
@@ -31,7 +33,7 @@ class Programs:
         self._lost: set[tuple[int, str, str]] = set()
         self._triggers: dict[int, tuple[int, CompiledTrigger]] = {}
         self._version = -1
-        self._firing: list[tuple[Table, bool]] = []
+        self._firing: list[tuple[Table | None, bool]] = []
         self._queries = 0
 
     # ---- rights ----
@@ -192,9 +194,10 @@ class Programs:
 
     # ---- triggers ----
 
-    def fires(self, table: Table, event: str) -> bool:
-        """Whether the table has an enabled trigger of this event: INSERT or UPDATE."""
-        return any(one.enabled and event in one.events for one in self._session.catalog.triggers_of(table))
+    def fires(self, table: Table, event: str, *, of_rows: bool = True) -> bool:
+        """Whether the table has an enabled trigger of this event, INSERT, UPDATE or DELETE, for rows or for statements."""
+        triggers = self._session.catalog.triggers_of(table)
+        return any(one.enabled and one.of_rows == of_rows and event in one.events for one in triggers)
 
     def before_row(
         self,
@@ -207,25 +210,65 @@ class Programs:
         alone: bool = False,
     ) -> tuple[Cell, ...]:
         """The row as the table's enabled BEFORE row triggers leave it, run one after another; `after` itself if none is for this
-        event. Raises ORA-04098 for a trigger with errors, and as `CompiledTrigger.fire`.
+        event, and of a DELETE. Raises ORA-04098 for a trigger with errors, and as `CompiledTrigger.fire`.
 
-        :param before: the row before an UPDATE, None of an INSERT.
+        :param before: the row before an UPDATE or DELETE, None of an INSERT; of a DELETE `after` is the same row.
         :param assigned: positions of the columns that the UPDATE assigns, by which UPDATE OF fires.
         :param alone: of INSERT .. VALUES, whose table its triggers may read.
         """
+        for trigger, names in self._wanted(table, "BEFORE", event, assigned, of_rows=True):
+            left = self._fired(trigger, table, (table, alone), event, before, None if event == "DELETE" else after, names)
+            after = left if event != "DELETE" else after
+        return after
+
+    def after_row(
+        self,
+        table: Table,
+        event: str,
+        before: tuple[Cell, ...] | None,
+        after: tuple[Cell, ...] | None,
+        assigned: Sequence[int] = (),
+    ) -> None:
+        """Run the table's enabled AFTER row triggers on a row that was changed; arguments and errors as of `before_row`."""
+        for trigger, names in self._wanted(table, "AFTER", event, assigned, of_rows=True):
+            self._fired(trigger, table, (table, False), event, before, after, names)
+
+    def around(self, table: Table, timing: str, event: str, assigned: Sequence[int] = ()) -> None:
+        """Run the table's enabled triggers for a statement of this event, BEFORE or AFTER it. They may read and change the table.
+        Errors are those of `before_row`."""
+        for trigger, names in self._wanted(table, timing, event, assigned, of_rows=False):
+            self._fired(trigger, table, (None, False), event, None, None, names)
+
+    def _wanted(
+        self, table: Table, timing: str, event: str, assigned: Sequence[int], *, of_rows: bool
+    ) -> Iterator[tuple[Trigger, frozenset[str]]]:
+        """The enabled triggers that fire, in their order, with the names of the assigned columns."""
         names = frozenset(table.columns[at].name for at in assigned)
         for trigger in self._session.catalog.triggers_of(table):
-            wanted = event in trigger.events and (event != "UPDATE" or not trigger.columns or names & set(trigger.columns))
-            if not trigger.enabled or not wanted:
-                continue
-            compiled = self._compiled(trigger, table)
-            self._firing.append((table, alone))
-            try:
-                with self._rights.of(trigger.owner):
-                    after = compiled.fire(event, before, after, names)
-            finally:
-                self._firing.pop()
-        return after
+            of_event = event in trigger.events and (event != "UPDATE" or not trigger.columns or names & set(trigger.columns))
+            if trigger.enabled and of_event and (trigger.timing, trigger.of_rows) == (timing, of_rows):
+                yield trigger, names
+
+    def _fired(
+        self,
+        trigger: Trigger,
+        table: Table,
+        firing: tuple[Table | None, bool],
+        event: str,
+        before: tuple[Cell, ...] | None,
+        after: tuple[Cell, ...] | None,
+        names: frozenset[str],
+    ) -> tuple[Cell, ...]:
+        """The row as one trigger leaves it. Raises as `before_row`, ORA-00036 for triggers that fire each other without end."""
+        if len(self._firing) >= _DEEPEST:
+            raise OraError(36, f"maximum number of recursive SQL levels ({_DEEPEST}) exceeded")
+        compiled = self._compiled(trigger, table)
+        self._firing.append(firing)
+        try:
+            with self._rights.of(trigger.owner):
+                return compiled.fire(event, before, after, names)
+        finally:
+            self._firing.pop()
 
     def _compiled(self, trigger: Trigger, table: Table) -> CompiledTrigger:
         version, known = self._session.catalog.version, self._triggers.get(trigger.object_id)
@@ -254,7 +297,7 @@ class Programs:
         :param changed: rows of it are to change, not only to be read.
         """
         for firing, alone in self._firing:
-            if firing.object_id == table.object_id and (changed or not alone):
+            if firing is not None and firing.object_id == table.object_id and (changed or not alone):
                 owner, name = table.owner, table.name
                 raise OraError(4091, f"table {owner}.{name} is mutating, trigger/function may not see it")
 

@@ -1,4 +1,4 @@
-"""BEFORE row triggers: compiled for a session, run on one row before it is written.
+"""Triggers on tables: compiled for a session, run on one row before or after it is written, or once for a statement.
 
 :new.amount     the record `:NEW`, a place for each column of the table       inserting, updating     constants
 """
@@ -25,25 +25,26 @@ _EVENTS = ("INSERT", "UPDATE", "DELETE")
 
 
 def read_header(parser: Parser, trigger: Trigger) -> tuple[str | None, str, int]:
-    """Read `TRIGGER name BEFORE .. ON table .. [WHEN (condition)]` into the trigger: its columns, events, names of rows, whether
-    it is enabled, and the text of WHEN. Returns owner and name of the table, and its offset.
+    """Read `TRIGGER name BEFORE | AFTER .. ON table .. [WHEN (condition)]` into the trigger: its timing, columns, events, names of
+    rows, whether it is for rows and enabled, and the text of WHEN. Returns owner and name of the table, and its offset.
 
-    The owner is None when it is not named. Raises ORA-03001 for every other kind of trigger, by its name, ORA-04071, ORA-04079,
-    ORA-00905 and ORA-00907 for missing words, ORA-00903 and ORA-00904 for names.
+    The owner is None when it is not named. Raises ORA-03001 for every other kind of trigger, by its name, ORA-04071, ORA-04077,
+    ORA-04079, ORA-00905 and ORA-00907 for missing words, ORA-00903 and ORA-00904 for names.
     """
     parser.expect_word("TRIGGER")
     parser.qualified()
     at = parser.token.start
-    if not parser.word("BEFORE"):
+    timing = parser.any_word("BEFORE", "AFTER")
+    if timing is None:
         kind = " ".join(token.text for token in parser.tokens[parser.at : parser.at + 2])
-        if parser.token.text in ("AFTER", "INSTEAD", "FOR"):
+        if parser.token.text in ("INSTEAD", "FOR"):
             raise OraError(3001, f"unimplemented feature: CREATE TRIGGER {kind}", at)
         raise OraError(4071, "missing BEFORE, AFTER or INSTEAD OF keyword", at)
     events: list[str] = []
     while True:
         event = parser.take().text
-        if event not in _EVENTS[:2]:
-            raise OraError(3001, f"unimplemented feature: CREATE TRIGGER BEFORE {event}", at)
+        if event not in _EVENTS:
+            raise OraError(3001, f"unimplemented feature: CREATE TRIGGER {timing} {event}", at)
         events.append(event)
         if event == "UPDATE" and parser.word("OF"):
             trigger.columns = tuple(parser.names())
@@ -61,9 +62,8 @@ def read_header(parser: Parser, trigger: Trigger) -> tuple[str | None, str, int]
             if word == "PARENT":
                 raise OraError(3001, "unimplemented feature: CREATE TRIGGER REFERENCING PARENT", at)
             setattr(trigger, word.lower(), alias)
-    if not parser.word("FOR", "EACH", "ROW"):
-        raise OraError(3001, "unimplemented feature: CREATE TRIGGER without FOR EACH ROW", parser.token.start)
-    trigger.events = tuple(events)
+    trigger.of_rows = parser.word("FOR", "EACH", "ROW")
+    trigger.timing, trigger.events = timing, tuple(events)
     _rest_of_header(parser, trigger)
     return owner, name, place
 
@@ -76,6 +76,8 @@ def _rest_of_header(parser: Parser, trigger: Trigger) -> None:
     if not parser.word("WHEN"):
         return
     start = parser.token.start
+    if not trigger.of_rows:
+        raise OraError(4077, "WHEN clause cannot be used with table level triggers", start)
     parser.expect_op("(")
     depth = 1
     while depth:
@@ -87,14 +89,14 @@ def _rest_of_header(parser: Parser, trigger: Trigger) -> None:
 
 
 class CompiledTrigger:
-    """A BEFORE row trigger compiled for one session; create and fire it with the rights of the trigger's owner. Creating one
+    """A trigger compiled for one session; create and fire it with the rights of the trigger's owner. Creating one
     raises errors within ORA-06550, as `tokenize`, and as `read_header`.
 
     :param table: whose columns `:new` and `:old` have; those with values outside the row have no name that a text could use.
     """
 
     def __init__(self, session: SqlSession, trigger: Trigger, table: Table) -> None:
-        self._session, self._trigger = session, trigger
+        self._session, self._trigger, self._width = session, trigger, len(table.columns)
         self._slots = Slots([])
         compilation = Compilation(trigger.text, session, self._slots)
         fields = tuple((f" {c.name}" if c.type in LARGE_TYPES else c.name, Scalar(c)) for c in table.columns)
@@ -105,13 +107,14 @@ class CompiledTrigger:
         self._assigned = Variable(ASSIGNED, TEXT, self._slots.take(TEXT), True)
         scope = Scope()
         scope.known = {one.name: one for one in (self._new, self._old, self._assigned, *self._flags)}
-        compilation.parser.rows = {trigger.new: self._new, trigger.old: self._old}
+        compilation.parser.rows = {trigger.new: self._new, trigger.old: self._old} if trigger.of_rows else {}
         self._when: Test | None = None
         self._body = self._compiled(compilation, scope)
 
     def _row(self, name: str, fields: tuple[tuple[str, Scalar], ...]) -> Variable:
         record = Record(fields)
-        return Variable(name, record, self._slots.take(record), constant=name == ":OLD")
+        constant = name == ":OLD" or self._trigger.timing == "AFTER"
+        return Variable(name, record, self._slots.take(record), constant=constant)
 
     def _compiled(self, compilation: Compilation, scope: Scope) -> Step:
         parser, statements = compilation.parser, Statements(compilation)
@@ -140,19 +143,19 @@ class CompiledTrigger:
         return body
 
     def fire(
-        self, event: str, before: tuple[Cell, ...] | None, after: tuple[Cell, ...], assigned: frozenset[str]
+        self, event: str, before: tuple[Cell, ...] | None, after: tuple[Cell, ...] | None, assigned: frozenset[str]
     ) -> tuple[Cell, ...]:
-        """Run the trigger on one row; returns the row as the trigger leaves it, unchanged where WHEN is not true. Raises what the
-        trigger raises, with its lines of ORA-06512 and ORA-04088.
+        """Run the trigger on one row, or once for a statement; returns the row as the trigger leaves it, unchanged where WHEN is not
+        true. Raises what the trigger raises, with its lines of ORA-06512 and ORA-04088.
 
-        :param event: INSERT or UPDATE.
-        :param before: None of an INSERT.
+        :param event: INSERT, UPDATE or DELETE.
+        :param before: None of an INSERT, `after` of a DELETE, both for a statement.
         :param assigned: names of the columns that the statement assigns.
         """
-        width = len(after)
+        width = self._width
         frame = Frame(self._session, self._slots, [None] * len(self._slots.types))
         frame.unit = f"{self._trigger.owner}.{self._trigger.name}"
-        frame.cells[self._new.slot : self._new.slot + width] = after
+        frame.cells[self._new.slot : self._new.slot + width] = after if after is not None else (None,) * width
         frame.cells[self._old.slot : self._old.slot + width] = before if before is not None else (None,) * width
         for flag, word in zip(self._flags, _EVENTS, strict=True):
             frame.cells[flag.slot] = bytes((int(event == word),))

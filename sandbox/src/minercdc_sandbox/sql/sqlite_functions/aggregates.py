@@ -107,12 +107,13 @@ class Single:
 
 class Listed:
     """LISTAGG(text, separator) in the order of the rows, of each text once, at its first place, when `distinct`; NULL without a
-    text. NULL texts are left out; the separator of the last text counts. Raises ORA-01489 beyond 4000 bytes of UTF-8."""
+    text. NULL texts are left out; the separator of the last text counts. Raises ORA-01489 beyond 4000 bytes of UTF-8, and where
+    Oracle would cut (`truncates`) ORA-03001."""
 
-    def __init__(self, distinct: bool) -> None:
+    def __init__(self, distinct: bool, truncates: bool = False) -> None:
         self.parts: deque[str] = deque()
         self.mark = ""
-        self.distinct = distinct
+        self.distinct, self.truncates = distinct, truncates
 
     def step(self, *args: Cell) -> None:
         if args[0] is not None:
@@ -125,6 +126,8 @@ class Listed:
 
     def value(self) -> Cell:
         text = self.mark.join(dict.fromkeys(self.parts) if self.distinct else self.parts)
+        if len(text.encode()) > _TEXT_LIMIT and self.truncates:
+            raise OraError(3001, "unimplemented feature: LISTAGG .. ON OVERFLOW TRUNCATE of a text beyond 4000 bytes")
         if len(text.encode()) > _TEXT_LIMIT:
             raise OraError(1489, "result of string concatenation is too long")
         return text or None

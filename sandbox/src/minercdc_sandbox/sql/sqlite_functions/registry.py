@@ -15,8 +15,17 @@ from typing import Any, cast
 import apsw
 
 from minercdc_sandbox.interfaces import OraError
-from minercdc_sandbox.sql import binary, json_paths
-from minercdc_sandbox.sql.sqlite_functions import analysis, numbers, patterns, random_values, rowids, texts, times
+from minercdc_sandbox.sql import binary, json_paths, json_texts
+from minercdc_sandbox.sql.sqlite_functions import (
+    analysis,
+    numbers,
+    patterns,
+    random_values,
+    raw_casts,
+    rowids,
+    texts,
+    times,
+)
 from minercdc_sandbox.sql.sqlite_functions.aggregates import STATISTICS, CountDistinct, Keep, Listed, Listing, Single, Sum
 
 
@@ -55,12 +64,14 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "json_value": json_paths.json_value,
     "json_query": json_paths.json_query,
     "json_exists": json_paths.json_exists,
+    "is_json": json_texts.is_json,
     **numbers.FUNCTIONS,
     **binary.FUNCTIONS,
     **texts.FUNCTIONS,
     **patterns.FUNCTIONS,
     **times.FUNCTIONS,
     **analysis.FUNCTIONS,
+    **raw_casts.FUNCTIONS,
     "row_text": rowids.row_text,
     "row_id_part": rowids.part,
     "row_bound": rowids.row_bound,
@@ -80,7 +91,7 @@ def register_sqlite_functions(connection: apsw.Connection) -> None:
     before translated SQL runs on it."""
     for name, function in _STRICT.items():
         connection.create_scalar_function(f"o_{name}", _strict(name, function), -1, deterministic=True)
-    for name, function in texts.TEXTUAL.items():
+    for name, function in {**texts.TEXTUAL, **raw_casts.TEXTUAL}.items():
         connection.create_scalar_function(f"o_{name}", _strict(name, function, textual=True), -1, deterministic=True)
     connection.create_scalar_function(
         "o_regexp_replace", _guarded("regexp_replace", patterns.regexp_replace), -1, deterministic=True
@@ -96,6 +107,8 @@ def register_sqlite_functions(connection: apsw.Connection) -> None:
         "count_distinct": (CountDistinct, 1),
         "listagg": (lambda: Listed(False), 2),
         "listagg_distinct": (lambda: Listed(True), 2),
+        "listagg_cut": (lambda: Listed(False, truncates=True), 2),
+        "listagg_distinct_cut": (lambda: Listed(True, truncates=True), 2),
         "keep": (Keep, -1),
         **{name: (partial(Listing, result), -1) for name, result in STATISTICS.items()},
     }

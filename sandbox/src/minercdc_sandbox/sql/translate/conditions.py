@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from minercdc_sandbox.interfaces import OraError
-from minercdc_sandbox.sql import ast
+from minercdc_sandbox.sql import ast, number
 from minercdc_sandbox.sql.functions.arguments import count_arguments
 from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.conversions import Conversions
-from minercdc_sandbox.sql.translate.environment import quote
+from minercdc_sandbox.sql.translate.environment import blob, quote
 from minercdc_sandbox.sql.types import BINARY_SIZES, DOUBLE, INSTANTS, NUMERIC, TEMPORAL, TEXT, ZONED, Family, inconsistent
 
 
@@ -63,6 +63,17 @@ class Conditions(Conversions):
             return f"exists ({self.subquery(expr.query, scope)[0]})"
         return self._called(expr, scope)
 
+    def _is_json(self, expr: ast.Call, scope: Scope | None) -> str:
+        """SQL of `value IS JSON`; NULL for NULL. A scalar is a document since 21c. Raises as `to`."""
+        value, wanted = (self.value_of(arg, scope) for arg in expr.args)
+        if value.type.family is Family.JSON:
+            return f"case when {value.sql} is not null then 1 end"
+        if value.type.family in (Family.BLOB, Family.RAW):
+            text = f"o_lob_decoded({self.to(value, Family.BLOB, expr.at)},{blob(number.integer(0))})"
+        else:
+            text = self.whole_text(value, expr.at)
+        return f"o_is_json({text},{wanted.sql},{int(self.env.release >= 21)})"
+
     def _called(self, expr: ast.Expr, scope: Scope | None) -> str:
         """SQL of a function that is a condition, or of a BOOLEAN. Raises ORA-00920 for any other expression, ORA-00909, and as
         `condition`."""
@@ -71,6 +82,8 @@ class Conditions(Conversions):
         if isinstance(expr, ast.Call) and expr.name == "JSON_EXISTS":
             text = self.json_text(self.value_of(expr.args[0], scope), expr.at)
             return f"o_json_exists({text},{self.value_of(expr.args[1], scope).sql})"
+        if isinstance(expr, ast.Call) and expr.name == "IS JSON":
+            return self._is_json(expr, scope)
         if isinstance(expr, ast.Call) and expr.name == "LNNVL":
             if len(expr.args) != 1:
                 raise OraError(909, "invalid number of arguments", expr.at)
