@@ -23,6 +23,7 @@ from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.merge import key_ids, reduced, refuse_unplaced, rekeyings
 from minercdc.lake.modes import MODES
 from minercdc.lake.own_sessions import case_sensitive, few_partitions
+from minercdc.lake.ownership import refuse_others
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.pending import limits_of, pending, stages
 from minercdc.lake.retention import versions
@@ -97,6 +98,7 @@ def _tables(spark: SparkSession, config: ConnectorConfig, scn: int | None) -> La
     paths = LakePaths(config)
     if not exists(spark, paths.state):
         raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")
+    refuse_others(spark, config)
     entries = StateTable(spark, paths.state).entries()
     history = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
     history.refresh()
