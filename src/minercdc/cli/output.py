@@ -91,9 +91,7 @@ def progress(doing: str) -> Iterator[Progress]:
     """A bar on a terminal; what is printed on its console appears above it."""
     columns = (TextColumn(f"{doing} {{task.description}}"), BarColumn(30), MofNCompleteColumn(), TimeRemainingColumn())
     shown = errors.is_terminal
-    with Progress(
-        *columns, console=errors, transient=True, redirect_stdout=sys.stdout.isatty(), disable=not shown
-    ) as bar:
+    with Progress(*columns, console=errors, transient=True, redirect_stdout=sys.stdout.isatty(), disable=not shown) as bar:
         yield bar
 
 

@@ -41,9 +41,7 @@ Collections = Annotated[
 @signals.callback()
 def addressed(
     context: typer.Context,
-    config: Annotated[
-        Path, typer.Argument(metavar="CONFIG", help="The connector's configuration.", callback=name_config)
-    ],
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The connector's configuration.", callback=name_config)],
 ) -> None:
     """Send a running connector a signal."""
     Stop(patience=0, status=UNFINISHED)

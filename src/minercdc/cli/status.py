@@ -61,7 +61,9 @@ def view(document: dict[str, Any]) -> RenderableType:
     """The document of /api/status as lines and tables; at most 15 rows in each table but that of the snapshot."""
     colour = _COLOURS.get(document["status"], "white")
     style = colour if document["status"] == "DOWN" else ""
-    head = Text.assemble((document["name"], "bold"), " ", (document["status"], colour), "  ", (pasteable(document["sentence"]), style))
+    head = Text.assemble(
+        (document["name"], "bold"), " ", (document["status"], colour), "  ", (pasteable(document["sentence"]), style)
+    )
     parts: list[RenderableType] = [head, _lag(document["lag"])]
     if document["snapshot"]["running"]:
         parts.append(_snapshot(document["snapshot"]))

@@ -58,7 +58,9 @@ def check(config: ConfigFile) -> None:
         _out().print(f"{'wrong' if one.problem else 'ok   '}  {one.what}{': ' if one.problem else ''}{one.problem}")
     wrong = sum(bool(one.problem) for one in found)
     if wrong:
-        _out().print(pasteable(f"{wrong} of {len(found)} objects are not as they ought to be: minercdc txlog install CONFIG"))
+        _out().print(
+            pasteable(f"{wrong} of {len(found)} objects are not as they ought to be: minercdc txlog install CONFIG")
+        )
         raise SystemExit(3)
     _out().print(f"all {len(found)} objects are there, valid and current")
 

@@ -15,7 +15,16 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from minercdc.config.lake import LakeConfig, LakeFeature, Mode
-from minercdc.lake.columns import AddColumn, CopyAsText, DropColumn, IdentifyColumn, RenameColumn, Step, TableColumn, WidenColumn
+from minercdc.lake.columns import (
+    AddColumn,
+    CopyAsText,
+    DropColumn,
+    IdentifyColumn,
+    RenameColumn,
+    Step,
+    TableColumn,
+    WidenColumn,
+)
 from minercdc.lake.sql import as_text, in_type, quoted
 
 _FORBIDDEN_BY_PARQUET = frozenset(" ,;{}()\n\t=")

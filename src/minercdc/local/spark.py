@@ -44,7 +44,7 @@ trap '' HUP INT TERM
 exec 3<&0
 "{java}" -XX:-UsePerfData "$@" <&3 3<&- &
 java=$!
-exec 3<&-
+exec 3<&- 2>/dev/null  # the shell has nothing to say about its end
 trap 'kill -KILL $java' USR1
 wait $java
 status=$?

@@ -26,7 +26,14 @@ def content(stream: io.TextIOWrapper) -> str:
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 @pytest.mark.parametrize(
     "arguments",
-    [["config", "Ж.yaml"], ["types"], ["--help"], ["lake", "status", "Ж.yaml"], ["signal", "Ж.yaml", "log", "é"], ["config"]],
+    [
+        ["config", "Ж.yaml"],
+        ["types"],
+        ["--help"],
+        ["lake", "status", "Ж.yaml"],
+        ["signal", "Ж.yaml", "log", "é"],
+        ["config"],
+    ],
     ids=lambda arguments: " ".join(arguments),
 )
 def test_what_cannot_be_encoded_is_replaced(monkeypatch: pytest.MonkeyPatch, encoding: str, arguments: list[str]) -> None:

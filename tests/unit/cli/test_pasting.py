@@ -23,7 +23,14 @@ PAGES = {"config", "rules/page.py", "cli/types_page.py", "cli/errors_page.py", "
 # Names of commands where nothing is to be typed, as they go on.
 NAMES = (
     *("minercdc lake`", "minercdc verify`", "minercdc lake snapshot`", "minercdc tail`", "minercdc record`"),
-    *("minercdc offsets export`", "minercdc offsets`", "minercdc check`", "minercdc plan`", "minercdc relay`", "minercdc txlog`"),
+    *(
+        "minercdc offsets export`",
+        "minercdc offsets`",
+        "minercdc check`",
+        "minercdc plan`",
+        "minercdc relay`",
+        "minercdc txlog`",
+    ),
     *("minercdc txlog install, so", "minercdc txlog install has", "minercdc txlog install goes on", "minercdc verify, tail"),
 )
 
@@ -75,7 +82,9 @@ def test_the_program_is_called_as_this_process_was(
 def test_the_log_has_them_too() -> None:
     record = logging.LogRecord("x", logging.INFO, "", 0, "start it: minercdc run CONFIG (%s)", ("now",), None)
     assert PasteableMessages().filter(record)
-    assert record.getMessage() == f"start it: minercdc run {shlex.quote(str(Path('my shop/it' + chr(39) + 's $1.yaml')))} (now)"
+    assert (
+        record.getMessage() == f"start it: minercdc run {shlex.quote(str(Path('my shop/it' + chr(39) + 's $1.yaml')))} (now)"
+    )
 
 
 @pytest.mark.parametrize("name", ["SHOP.ORDERS", "PDB.SHOP.A$B", "S.two words", "S.it's", "S.A(B)"])
@@ -100,9 +109,7 @@ def _texts(tree: ast.AST) -> Iterator[str]:
     documents = {
         node.body[0].value
         for node in ast.walk(tree)
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and node.body and isinstance(node.body[0], ast.Expr)
     }
     joined = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     for node in ast.walk(tree):
@@ -154,5 +161,7 @@ def _wrong(text: str, commands: dict[str, bool], groups: set[str]) -> Iterator[s
             continue
         known = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in commands), None)
         follows = f"{match[1]}{rest}"
-        if known is None or (commands[known] and not follows.startswith((f" {known} CONFIG", f" {known} FILE", f" {known} ?"))):
+        if known is None or (
+            commands[known] and not follows.startswith((f" {known} CONFIG", f" {known} FILE", f" {known} ?"))
+        ):
             yield match[0]

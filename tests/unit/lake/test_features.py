@@ -85,5 +85,7 @@ def test_what_the_steps_do_is_done_by_writing_the_rows_again(
 
 def test_forbidden_features_have_deltas_names() -> None:
     assert features_of(config("COLUMNMAPPING, typeWidening")).forbidden == {"columnMapping", "typeWidening"}
-    with pytest.raises(ValueError, match=re.escape("'rowTracking' is not one of columnMapping, typeWidening, deletionVectors")):
+    with pytest.raises(
+        ValueError, match=re.escape("'rowTracking' is not one of columnMapping, typeWidening, deletionVectors")
+    ):
         config("rowTracking")

@@ -45,7 +45,12 @@ def started(program: Path, scratch: Path) -> Iterator[tuple[subprocess.Popen[str
     (scratch / "blockmgr-1").mkdir()
     arguments = ["-Xmx1g", f"-Djava.io.tmpdir={scratch}", "--add-modules=jdk.incubator.vector", "Main", "two words"]
     with subprocess.Popen(
-        [program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        [program, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as process:
         assert process.stdout is not None
         lines = []
@@ -92,6 +97,10 @@ def test_it_is_killed_with_all_that_it_left(program: Path, tmp_path: Path) -> No
         end_java()
         assert process.wait(10) != 0
         assert not scratch.exists()
+        assert process.stdin is not None
+        process.stdin.close()  # ends what the program in place of Java has started
+        assert process.stderr is not None
+        assert process.stderr.read() == "", "the last line is the command's own"
 
 
 def test_it_has_one_directory_for_all_that_is_temporary(program: Path, tmp_path: Path) -> None:

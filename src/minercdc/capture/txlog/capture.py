@@ -237,7 +237,9 @@ class TxlogCapture:
         self._refuse_hidden(unseen)
         for table in sorted(unseen - self._unseen):
             _log.warning(
-                "%s has no view %s: its changes are not captured; run minercdc txlog install CONFIG", table, view_of(table.table)
+                "%s has no view %s: its changes are not captured; run minercdc txlog install CONFIG",
+                table,
+                view_of(table.table),
             )
         self._unseen = unseen
         return found
