@@ -148,6 +148,7 @@ def altered(before: TableSchema, *columns: Column) -> TableSchema:
     return replace(before, columns=columns, version=before.version + 1)
 
 
+@pytest.mark.timeout(900)
 def test_a_table_is_given_a_feature_by_the_ddl_that_needs_it_and_each_reader_reads_it_as_spark_does(
     spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
 ) -> None:

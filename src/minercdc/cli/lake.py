@@ -78,13 +78,13 @@ def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
     """A session of this process, which ends with the block. Sets `stop.leaving`, so that the JVM does not outlast the
     process. Raises ConfigError when the sink is not Kafka, and as `lake.spark_session.session`."""
     from minercdc.lake.spark_session import session
-    from minercdc.local.spark import end_java
+    from minercdc.local.spark import end_java, kill_java
     from minercdc.sink.opening import need_kafka
 
     need_kafka(config, "`minercdc lake`", 'spark.readStream.format("minercdc") reads segments: docs/sinks.md.')
 
     # In the main thread PySpark would install a handler of its own, which raises KeyboardInterrupt wherever it is.
-    stop.leaving = end_java
+    stop.leaving = kill_java
     with jar_progress("Spark's jars") as advance, ThreadPoolExecutor(1) as starter:
         spark = starter.submit(session, config, advance=advance).result()
     try:

@@ -196,12 +196,19 @@ def _scratch() -> str:
     return tempfile.mkdtemp(prefix=_PREFIX)
 
 
-def end_java(seconds: float = 5.0) -> None:
-    """Kill the JVMs that this process has started for Spark, also one that is starting, and wait for their ends, at most so long: they would
-    print errors once this process is gone. Their temporary directories go with them."""
+def kill_java() -> None:
+    """Kill the JVMs that this process has started for Spark, also one that is starting: they would print errors once this process is gone. Their
+    temporary directories go with them. Does not wait for that: what works with a JVM fails without it."""
     for child in _spark_children():
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGUSR1)
+    if _scratch.cache_info().currsize:  # one that was about to be started has no program yet that removes it
+        shutil.rmtree(_scratch(), ignore_errors=True)
+
+
+def end_java(seconds: float = 5.0) -> None:
+    """As `kill_java`, and wait for their ends, at most so long."""
+    kill_java()
     deadline = time.monotonic() + seconds
     while _spark_children() and time.monotonic() < deadline:
         time.sleep(0.02)
