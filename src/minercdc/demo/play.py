@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -82,17 +83,20 @@ def look_inside(work: Path | None) -> list[str]:
 
     :param work: its directory; None when that is deleted.
     """
+    python = shlex.quote(sys.executable)
+    command = f"{python} -m minercdc"
     if work is None:
-        return ["to look inside, keep everything in a directory: minercdc demo --directory minercdc-demo"]
+        return [f"to look inside, keep everything in a directory: {command} demo --directory minercdc-demo"]
     work = work.absolute()
+    config, broker = shlex.quote(str(work / _CONFIG)), shlex.quote(str(work / "kafka"))
     port = re.search(r"bootstrap\.servers: \S+:(\d+)", (work / _CONFIG).read_text())
-    read = f"from minercdc.local.spark import local_spark; local_spark('read').read.format('delta').load({str(work / 'lake/SHOP/ORDERS')!r}).show()"
-    broker = f"minercdc kafka --port {port[1] if port else 9092} --data {shlex.quote(str(work / 'kafka'))}"
+    table = repr(str(work / "lake" / "SHOP" / "ORDERS"))
+    read = f"from minercdc.local.spark import local_spark; local_spark('read').read.format('delta').load({table}).show()"
     return [
         "to look inside:",
-        f"  a table of the lake: python -c {shlex.quote(read)}",
-        f"  the broker again:    {broker}",
-        f"  beside it, messages: MINERCDC_DATABASE_PASSWORD=minercdc minercdc tail {shlex.quote(str(work / _CONFIG))}",
+        f"  a table of the lake: {python} -c {shlex.quote(read)}",
+        f"  the broker again:    {command} kafka --port {port[1] if port else 9092} --data {broker}",
+        f"  beside it, messages: MINERCDC_DATABASE_PASSWORD=minercdc {command} tail {config}",
         f"  logs:                ls {shlex.quote(str(work))}/*.log",
     ]
 
