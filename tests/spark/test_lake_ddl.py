@@ -424,7 +424,7 @@ def test_a_lake_belongs_to_the_connector_that_wrote_to_it_first(
     path = Path(config.lake.minercdc_lake_path)
     before = sorted(path.rglob("*"))
     file = replace(config, lake=config.lake.model_copy(update={"minercdc_lake_path": str(path / "_connector")}))
-    with pytest.raises(LakeError, match="_connector cannot be read or written: .*NotDirectory"):
+    with pytest.raises(LakeError, match="_connector cannot be read or written: "):
         start(spark, file)
     other = parse_properties({**properties, "name": "other", "topic.prefix": "other"})
     client = KafkaClient(other.kafka, other.topics, other.kafka_client)

@@ -111,9 +111,9 @@ class Maintenance:
         :raises SinkError, SchemaHistoryError: the schema history cannot be read.
         :raises ConfigError: the lake is another connector's, or as `LakeHistory.refresh`.
         """
+        refuse_others(self._spark, self._config)
         if not exists(self._spark, self._paths.state):
             return []
-        refuse_others(self._spark, self._config)
         self._history.refresh()
         entries = self._state.entries()
         removed = cut(entries, self._clock() - self._retention)

@@ -96,9 +96,9 @@ def _tables(spark: SparkSession, config: ConnectorConfig, scn: int | None) -> La
     from pyspark.errors import AnalysisException
 
     paths = LakePaths(config)
+    refuse_others(spark, config)
     if not exists(spark, paths.state):
         raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")
-    refuse_others(spark, config)
     entries = StateTable(spark, paths.state).entries()
     history = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
     history.refresh()

@@ -85,9 +85,9 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
     :raises ConfigError: as `reader.tables`.
     """
     paths = LakePaths(config)
+    refuse_others(spark, config)
     if not exists(spark, paths.changes):
         raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")
-    refuse_others(spark, config)
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     history, state = LakeHistory(config, client), StateTable(spark, paths.state)
     history.refresh()
