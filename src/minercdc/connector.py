@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import replace
 from importlib.metadata import version
 from threading import Event
@@ -48,7 +48,7 @@ from minercdc.signals.watch import Watch
 from minercdc.standby.group import StandbyGroup
 from minercdc.standby.prepared import Prepared
 from minercdc.standby.waiting import refuse_without_fence
-from minercdc.state_directory import make_private, running
+from minercdc.state_directory import make_private, owning, running
 from minercdc.status.history import SECONDS, History
 from minercdc.status.looking import SourceLook, every
 from minercdc.status.model import Status
@@ -123,7 +123,7 @@ class Connector:
         if standby:
             refuse_without_fence(self._config)
             self.counters.phase = "standby"
-        with self._served():
+        with self._served(standby=standby):
             if standby:
                 self._stand_by(stop)
             else:
@@ -185,7 +185,8 @@ class Connector:
                 self.counters.since_us, self.counters.phase = since, "starting"
                 self.counters.spent.enter(Cause.STARTING)
                 try:
-                    self._stream(stop)
+                    with self._owned(refuse=False):
+                        self._stream(stop)
                     return
                 except FencedError as error:
                     self.counters.phase = "standby"
@@ -202,17 +203,21 @@ class Connector:
         counters.scans.clear()
 
     @contextmanager
-    def _served(self) -> Iterator[None]:
+    def _served(self, *, standby: bool) -> Iterator[None]:
         """While the context lasts: mark `minercdc.state.dir` as in use, look after notices, export figures, look at the
         source's views and serve the HTTP port, as far as they are configured. Each has a thread, which ends with the
         context. Sets `address`.
 
+        :param standby: the connector is another process's for now.
+        :raises FencedError: a process of this machine runs it, which is not stopped.
         :raises LocalServiceError: the port is taken, or (StateDirectoryError) the state directory cannot be used.
         :raises ConfigError: figures cannot be exported.
         """
         signals = self._config.signals
         make_private(self._config.capture.minercdc_state_dir)
         with ExitStack() as stack:
+            if not standby:
+                stack.enter_context(self._owned())
             stack.enter_context(running(self._config.capture.minercdc_state_dir, self._config.identity.name))
             stack.enter_context(every(SECONDS, self._notices.look, "notices"))
             if endpoint := self._config.run.minercdc_opentelemetry_endpoint:
@@ -234,6 +239,9 @@ class Connector:
                 if self._group is not None:
                     self._ownership.address = self._group.address(self.address)
             yield
+
+    def _owned(self, *, refuse: bool = True) -> AbstractContextManager[None]:
+        return owning(self._config.capture.minercdc_state_dir, self._config.identity.name, refuse=refuse)
 
     def _site(self) -> Site:
         config, name = self._config, self._config.identity.name

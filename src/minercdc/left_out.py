@@ -12,6 +12,7 @@ from minercdc.events import ChangeEvent, Notification, Op, ReadRun, SchemaChange
 from minercdc.metrics import Counters, SuspendedShow
 from minercdc.offset import SuspendedTable
 from minercdc.pipeline import Pipeline
+from minercdc.schema.patterns import literal_pattern
 from minercdc.schema.table import TableId
 
 _log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ def fix(row: UndecodableRow, table: str, *, stored: bool = False) -> str:
     :param table: its name.
     :param stored: it becomes a part of each offset: the error's own hint is cut after 1000 characters.
     """
-    after, hint = f"minercdc signal CONFIG resume-table --collection {table}", row.hint
+    after, hint = f"minercdc signal CONFIG resume-table --collection {literal_pattern(table)}", row.hint
     if not hint:
         return f"Once the cause is gone: {after}"
     if stored:

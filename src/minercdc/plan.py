@@ -276,7 +276,7 @@ def _times(
 
 def _findings(config: ConnectorConfig, of_kafka: Sequence[Finding]) -> Iterator[str]:
     findings = [*of_kafka, *check_prerequisites(config)]
-    yield "ready" if not findings else "to be done first, or to be known (`minercdc check`):"
+    yield "ready" if not findings else "to be done first, or to be known (`minercdc check CONFIG`):"
     for one in findings:
         yield f"  {'missing' if one.blocking or one.suspends else 'advice'}: {one.problem}"
         yield f"    {one.fix}"

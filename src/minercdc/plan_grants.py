@@ -125,7 +125,7 @@ def _of_txlog(config: ConnectorConfig, user: str, tables: Sequence[TableId]) -> 
     """What a user reads of the log of transactions, where the owner of the tables is another one."""
     others = [table for table in tables if table.schema != user.strip('"')]
     for owner in sorted({table.schema for table in others}):
-        yield f"-- Once minercdc txlog install has made them, as {owner}:"
+        yield f"-- Once minercdc txlog install CONFIG has made them, as {owner}:"
         read = [LOG, SOURCES, *(view_of(table.table) for table in others if table.schema == owner)]
         yield from (f"GRANT SELECT ON {quoted(owner)}.{quoted(name)} TO {user};" for name in read)
         called = [CORE, *([ALERT] if config.txlog.minercdc_txlog_alerts else [])]

@@ -171,7 +171,7 @@ def look_set(config: ConnectorConfig, scn: int | None, time: str | None) -> Repo
     if before is not None and before.offset.position is None and before.offset.snapshot is not None:
         raise ConfigError(
             ["the initial snapshot is not complete: it has an SCN of its own"],
-            hint="Let it end; or `minercdc offsets reset`, and start with minercdc.start.scn and snapshot.mode=no_data.",
+            hint="Let it end; or `minercdc offsets reset CONFIG`, and start with minercdc.start.scn and snapshot.mode=no_data.",
         )
     now = _look_up(config, scn, time)
     scn = now.scn

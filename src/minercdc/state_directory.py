@@ -5,12 +5,16 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import gethostname
 from urllib.parse import quote
 
-from minercdc.errors import StateDirectoryError
+from minercdc.errors import FencedError, StateDirectoryError
+
+_PATIENCE_SECONDS = 5.0  # an orderly end takes less
 
 
 def make_private(directory: Path) -> None:
@@ -52,14 +56,7 @@ def running(directory: Path, connector: str) -> Iterator[None]:
     :param connector: its name.
     :raises StateDirectoryError: the file cannot be made.
     """
-    path = _running_file(directory, connector)
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StateDirectoryError(
-            f"making {path.absolute()} failed: {error.strerror or error}",
-            hint="Set minercdc.state.dir to a directory that can be written.",
-        ) from error
+    descriptor = _made(_running_file(directory, connector))
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield
@@ -80,6 +77,76 @@ def is_running(directory: Path, connector: str) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+@contextmanager
+def owning(directory: Path, connector: str, *, refuse: bool = True, patience: float = _PATIENCE_SECONDS) -> Iterator[None]:
+    """Within the context this process is the one of this machine that has the connector, for others that use the directory.
+
+    A process that was stopped (SIGSTOP) has it no longer: Kafka decides then, as it does between machines.
+
+    :param directory: `minercdc.state.dir`, which has to exist.
+    :param connector: its name.
+    :param refuse: False: go on where another one has it.
+    :param patience: seconds in which one that is just stopping may end.
+    :raises FencedError: another process has it.
+    :raises StateDirectoryError: the file cannot be made.
+    """
+    path = directory / f"owner-{quote(connector, safe='')}"
+    descriptor = _made(path)
+    try:
+        deadline = time.monotonic() + patience
+        while not _locked(descriptor):
+            owner = _owner(descriptor)
+            if not refuse or owner is None or _is_stopped(owner):
+                break
+            if time.monotonic() >= deadline:
+                raise FencedError(
+                    f"connector {connector} runs here already" + (f" (pid {owner})" if owner else ""),
+                    hint="Stop that process first; or start this one with --standby, which takes over when it dies.",
+                )
+            time.sleep(0.1)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    """Take the lock, and write down who has it; False where another one has it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()} {gethostname()}\n".encode(), 0)
+    return True
+
+
+def _owner(descriptor: int) -> int | None:
+    """Process id of who has the lock, 0 where it is not written down yet; None for one of another machine."""
+    pid, _, host = os.pread(descriptor, 300, 0).decode(errors="replace").strip().partition(" ")
+    if not pid.isdigit():
+        return 0
+    return int(pid) if host == gethostname() else None
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether a process is stopped by a signal, as far as the system says it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("T", "t")
+    except (OSError, IndexError):
+        return False
+
+
+def _made(path: Path) -> int:
+    """Open a file for a lock, and make it where it is missing. Raises StateDirectoryError."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StateDirectoryError(
+            f"making {path.absolute()} failed: {error.strerror or error}",
+            hint="Set minercdc.state.dir to a directory that can be written.",
+        ) from error
 
 
 def _running_file(directory: Path, connector: str) -> Path:

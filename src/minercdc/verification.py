@@ -16,7 +16,6 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import oracledb
@@ -41,6 +40,7 @@ from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.schema.name_adjustment import field_name
 from minercdc.schema.table import TableId, TableSchema
+from minercdc.scratch import temporary_directory
 from minercdc.selection import envelope_encoder, key_columns, table_filters, topic_names
 from minercdc.sink.opening import need_kafka
 from minercdc.snapshot.scan import Scan
@@ -200,7 +200,7 @@ class _Comparison:
         if not found:
             report.failure = "Oracle no longer has it"
             return
-        with TemporaryDirectory(prefix="minercdc-verify-") as directory:
+        with temporary_directory("minercdc-verify-") as directory:
             self._compare(connection, known, without_unsupported(found[0]), Path(directory) / "rows.sqlite", report)
 
     def _compare(

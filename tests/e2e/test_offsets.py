@@ -265,6 +265,9 @@ def test_places_that_cannot_be_gone_on_from(lab: Lab) -> None:
     assert "is no time of ISO 8601" in subject.offsets("set", "--time", "yesterday", "--yes", status=2).errors
     lab.purge_logs()
     assert "neither online nor in the archive" in subject.offsets("set", "--scn", str(scn), "--yes", status=1).errors
+    for command in (["check"], ["plan"], ["offsets", "show"]):
+        said = lab.minercdc(*command, str(subject.config))
+        assert "neither online nor in the archive" in said.output, said.output + said.errors
     assert subject.offsets("export").output == exported
 
 

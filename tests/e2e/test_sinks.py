@@ -86,7 +86,8 @@ def test_a_second_connector_is_fenced(kind: str, make_lab: Callable[..., Lab]) -
     config, path = sink_config(lab, kind)
     with lab.run(config) as first:
         first.await_log("streaming: ")
-        ended = lab.run_to_end(config, log="second.log")
+        other, _ = sink_config(lab, kind, minercdc_state_dir=lab.directory / "elsewhere")
+        ended = lab.run_to_end(other, log="second.log")
         assert (ended.status, ended.message()[:7]) == (4, "MC-6201")
         assert "belongs to another process, pid" in ended.errors
         lab.execute("INSERT INTO T VALUES (7, 'x')")

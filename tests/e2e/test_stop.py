@@ -124,8 +124,20 @@ def test_while_the_network_swallows_everything(lab: Lab, phase: str) -> None:
             in_order(connector.stop())
 
 
-def test_a_second_instance_ends_the_first(lab: Lab) -> None:
-    with lab.run(log="first.log") as first, lab.run(log="second.log") as second:
+def test_a_second_instance_of_the_machine_does_not_begin(lab: Lab) -> None:
+    with lab.run(log="first.log") as first:
+        first.await_log("streaming:")
+        second = lab.run_to_end(lab.config(), "second.log")
+        assert (second.status, second.message().partition(" (pid ")[0]) == (
+            *(4, f"MC-6201: connector {lab.name} runs here already"),
+        )
+        assert f"(pid {first.process.pid})" in second.message()
+        first.stop_in_order()
+
+
+def test_a_second_instance_elsewhere_ends_the_first(lab: Lab) -> None:
+    elsewhere = lab.config("elsewhere.yaml", minercdc_state_dir=lab.directory / "elsewhere")
+    with lab.run(log="first.log") as first, lab.run(elsewhere, log="second.log") as second:
         first.await_log("streaming:|MC-6201")
         second.await_log("streaming:|MC-6201")
         lab.execute("INSERT INTO T VALUES (10, 'x')")
@@ -187,19 +199,28 @@ def await_gateway(process: int, seconds: float = 60) -> None:
     raise AssertionError("no JVM listens")
 
 
-@pytest.mark.parametrize("moment", ["Spark starts", "Delta table per source table"])
-def test_the_lake(lab: Lab, moment: str) -> None:
-    config = lab.config(minercdc_lake_path=lab.directory / "lake")
-    with MinerCdc(["lake", str(config)], lab.directory / "lake.log") as lake:
+@pytest.mark.parametrize(
+    ("moment", "number"), [("Spark starts", signal.SIGINT), ("Delta table per source table", signal.SIGTERM)]
+)
+def test_the_lake(lab: Lab, moment: str, number: signal.Signals) -> None:
+    config, temporary = lab.config(minercdc_lake_path=lab.directory / "lake"), lab.directory / "temporary"
+    temporary.mkdir()
+    environment = {"TMPDIR": str(temporary)}
+    with MinerCdc(["lake", str(config)], lab.directory / "lake.log", environment=environment) as lake:
         if moment == "Spark starts":
             await_gateway(lake.process.pid)
         else:
             lake.await_log(moment, 60)
-        os.killpg(lake.process.pid, signal.SIGINT)  # as a terminal does: Spark's JVM gets it, too
+        said = len(lake.text().splitlines())
+        os.killpg(lake.process.pid, number)  # as a terminal and systemd do: Spark's JVM gets it, too
         ended = lake.await_end()
     assert ended.status == 0, ended.errors
-    assert ended.errors.splitlines()[-1].endswith("stopped"), ended.errors
-    assert "Traceback" not in ended.errors
+    lines = [line for line in ended.errors.splitlines()[said:] if "INFO    waiting: " not in line]
+    assert [line.endswith("stopped") for line in lines] == [True], ended.errors
+    deadline = time.monotonic() + 10
+    while list(temporary.iterdir()):  # of a JVM that was killed, a moment later
+        assert time.monotonic() < deadline, list(temporary.rglob("*"))
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("silent", ["broker", "database"])

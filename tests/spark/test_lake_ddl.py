@@ -15,9 +15,12 @@ from tests.spark.connector import Connector
 from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.errors import ConfigError
+from minercdc.errors import ConfigError, LakeError
 from minercdc.events import UNAVAILABLE, Op
+from minercdc.kafka.client import KafkaClient
 from minercdc.lake import read_changes, start, tables
+from minercdc.lake.maintenance import Maintenance
+from minercdc.lake.status import status
 from minercdc.schema.table import Column, TableId, TableSchema
 
 if TYPE_CHECKING:
@@ -418,9 +421,15 @@ def test_a_lake_belongs_to_the_connector_that_wrote_to_it_first(
     connector.structure(A)
     connector.commit()
     sync()
-    before = sorted(Path(config.lake.minercdc_lake_path).rglob("*"))
+    path = Path(config.lake.minercdc_lake_path)
+    before = sorted(path.rglob("*"))
+    file = replace(config, lake=config.lake.model_copy(update={"minercdc_lake_path": str(path / "_connector")}))
+    with pytest.raises(LakeError, match="_connector cannot be read or written: "):
+        start(spark, file)
     other = parse_properties({**properties, "name": "other", "topic.prefix": "other"})
-    with pytest.raises(ConfigError, match=rf"is the lake of connector {config.identity.name} .* and this is other"):
-        start(spark, other)
-    assert sorted(Path(config.lake.minercdc_lake_path).rglob("*")) == before
+    client = KafkaClient(other.kafka, other.topics, other.kafka_client)
+    for work in (start, tables, status, lambda spark, config: Maintenance(spark, config, client).run()):
+        with pytest.raises(ConfigError, match=rf"is the lake of connector {config.identity.name} .* and this is other"):
+            work(spark, other)
+    assert sorted(path.rglob("*")) == before
     sync()

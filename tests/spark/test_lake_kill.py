@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
+from shutil import copyfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +15,7 @@ from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.events import Op
+from minercdc.lake import start
 from minercdc.lake.change_log import ChangeLog
 from minercdc.lake.delta import DeltaTable
 from minercdc.lake.state import StateTable
@@ -97,3 +100,59 @@ def test_a_lake_that_is_stopped_at_any_boundary_goes_on_without_loss_or_repeat(
         assert found == rows, f"killed {'after' if after else 'before'} {owner.__name__}.{method}"
     log = spark.read.format("delta").load(f"{config.lake.minercdc_lake_path}/_changes")
     assert log.count() == log.select("topic", "partition", "offset").distinct().count()
+
+
+def written(lake: Path) -> list[Path]:
+    """The files of a lake but Hadoop's checksums, in the order in which they were written."""
+    found = [path for path in lake.rglob("*") if path.is_file() and path.suffix != ".crc"]
+    return sorted(found, key=lambda path: path.stat().st_mtime_ns)
+
+
+def as_killed(lake: Path, files: list[Path], done: int, copy: Path) -> None:
+    """A copy of the lake as a kill leaves it that comes after `done` of its files are written, in the middle of the next one. In its directories,
+    save those of the checkpoint, are files that are not the lake's."""
+    for path in files[:done]:
+        target = copy / path.relative_to(lake)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        copyfile(path, target)
+    if done < len(files):
+        cut = files[done].relative_to(lake)
+        (copy / cut).parent.mkdir(parents=True, exist_ok=True)
+        # A parquet file is under its name before it is whole; all others are renamed when they are.
+        name = cut.name if cut.suffix == ".parquet" or cut.name == "_connector" else f".{cut.name}.0b5f.tmp"
+        (copy / cut).with_name(name).write_bytes(files[done].read_bytes()[: files[done].stat().st_size // 2])
+    for directory in {copy, *(path for path in copy.rglob("*") if path.is_dir() and "_checkpoint" not in path.parts)}:
+        (directory / "notes.txt").write_text("not ours")
+
+
+def test_a_lake_that_is_killed_at_any_step_of_its_first_minute_starts_again(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None], tmp_path: Path
+) -> None:
+    """A kill leaves a beginning of what is written: the lake goes on from each."""
+    empty = replace(T, id=T.id._replace(table="EMPTY"))
+    connector.structure(T)
+    for number in range(3):
+        connector.change(Op.CREATE, None, (str(number), "v"))
+    connector.structure(empty)
+    connector.change(Op.CREATE, None, ("1", "goes"), empty)
+    connector.truncate(empty)
+    connector.commit()
+    sync()
+    original = Path(config.lake.minercdc_lake_path)
+    files = written(original)
+    names = [str(path.relative_to(original)) for path in files]
+    assert {"_connector", "_checkpoint/metadata", "_checkpoint/offsets/0", "_checkpoint/commits/0"} <= set(names)
+    assert {f"{name}/_delta_log/{0:020}.json" for name in ("_changes", "_state", "LAB/T", "LAB/EMPTY")} <= set(names)
+    # Files of rows are nothing before the commit that names them.
+    cuts = [i for i, path in enumerate(files) if path.suffix != ".parquet" and "sources" not in path.parts]
+    for done in cuts:
+        copy = tmp_path / f"killed-{done}"
+        as_killed(original, files, done, copy)
+        again = replace(config, lake=config.lake.model_copy(update={"minercdc_lake_path": str(copy)}))
+        running = start(spark, again)
+        try:
+            running.process_all_available()
+        finally:
+            running.stop()
+        found = {table.id.table: [row["ID"] for row in lake(spark, again, table)] for table in (T, empty)}
+        assert found == {"T": [0, 1, 2], "EMPTY": []}, f"killed while {names[done]} was written"

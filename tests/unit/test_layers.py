@@ -28,6 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     **_PURE,
     "native": _CORE,
     "figures": set(),
+    "scratch": set(),
     "metrics": {"errors", "figures"},
     "exposition": {"errors", "metrics", "figures"},
     "state_directory": {"errors"},
@@ -94,7 +95,7 @@ ALLOWED["connector"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["verification"] = ALLOWED["lake"] | {"lake"}
 ALLOWED["relay"] = set(ALLOWED) - {"lake", "local", "demo", "verification", "handover", "migration"}
 ALLOWED["lake"] |= {"relay"}
-ALLOWED["verification"] |= {"relay"}
+ALLOWED["verification"] |= {"relay", "scratch"}
 ALLOWED["cli"] = set(ALLOWED)
 ALLOWED["__main__"] = {"cli"}
 ALLOWED["submit"] = {"cli"}

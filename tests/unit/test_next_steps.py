@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -100,5 +101,8 @@ def test_a_broker_names_the_address_for_each_network() -> None:
 def test_the_lake_prints_a_program_that_python_accepts() -> None:
     where, program = lake_steps("/lake")
     assert "/lake/<SCHEMA>/<TABLE>" in where
-    compile(program.partition('python -c "')[2].removesuffix('"'), "printed", "exec")
+    python, option, text = shlex.split(program.partition(": ")[2])
+    assert (Path(python).name[:6], option) == ("python", "-c")
+    assert "glob('[!_]*/[!_]*/_delta_log')" in text
+    compile(text, "printed", "exec")
     assert "/lake/<PDB>/<SCHEMA>/<TABLE>" in lake_steps("/lake", several=True)[0]

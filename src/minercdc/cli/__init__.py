@@ -35,6 +35,7 @@ import logging
 import sys
 from collections.abc import Sequence
 from importlib import metadata
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,6 +47,7 @@ from minercdc.cli.json_log import log_as_json
 from minercdc.cli.lake import lake
 from minercdc.cli.offsets import offsets
 from minercdc.cli.output import ConfigFile, OneTable, Verbose, errors, jar_progress, log_lines, log_to
+from minercdc.cli.pasting import name_config, pasteable
 from minercdc.cli.recording import record, replay
 from minercdc.cli.relay import relay
 from minercdc.cli.send import signals
@@ -83,7 +85,13 @@ _STOP_SECONDS = 4.0  # what an orderly end of `run` may take; orchestrators kill
 
 
 def main() -> None:
-    """Entry point: every failure that is not a defect ends in one message on standard error and an exit status (SystemExit)."""
+    """Entry point: every failure that is not a defect ends in one message on standard error and an exit status (SystemExit).
+
+    What standard output and error cannot encode is replaced, by `?`.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         app()
     except ConfigError as error:
@@ -99,7 +107,7 @@ def main() -> None:
 
 
 def _fail(message: str, status: int) -> None:
-    errors.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+    errors.print(pasteable(message), style="red", markup=False, highlight=False, soft_wrap=True)
     sys.stdout.flush()
     raise SystemExit(status)
 
@@ -182,7 +190,8 @@ def _reload(connector: Connector, config: Path) -> None:
 @app.command()
 def check(
     config: Annotated[
-        Path | None, typer.Argument(metavar="CONFIG", help="The connector's configuration.", show_default=False)
+        Path | None,
+        typer.Argument(metavar="CONFIG", help="The connector's configuration.", show_default=False, callback=name_config),
     ] = None,
     rules: Annotated[
         bool, typer.Option("--rules", help="Print all rules and grants as Markdown, and examine nothing.")
@@ -206,7 +215,7 @@ def check(
     for finding in examine(load_config(config, not_loadable)):
         findings.append(finding)
         for line in lines_of(finding):
-            out.print(line)
+            out.print(pasteable(line))
     if any(finding.blocking for finding in findings):
         raise SystemExit(3)
     if any(finding.suspends for finding in findings):
@@ -259,7 +268,7 @@ def plan(config: ConfigFile) -> None:
     loaded = load_config(config, not_loadable)
     log_to(errors, verbose=False)
     for line in lines(loaded):
-        print(line, flush=True)
+        print(pasteable(line), flush=True)
 
 
 @app.command()

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from minercdc.cli.output import errors, progress
+from minercdc.cli.pasting import pasteable
 
 if TYPE_CHECKING:
     from minercdc.lake.verify import Report, TableReport
@@ -22,7 +23,7 @@ def comparing() -> Iterator[Callable[[TableReport, int], None]]:
         def done(report: TableReport, total: int) -> None:
             bar.update(task, total=total, advance=1)
             for line in report.lines():
-                bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+                bar.console.print(pasteable(line), markup=False, highlight=False, soft_wrap=True)
 
         yield done
 

@@ -192,7 +192,8 @@ With another sink than Kafka: the disk of `minercdc.sink.path` is full. The conn
     ),
     errors.FencedError: (
         "another instance took over",
-        """*Exit status 4.* Another process of the same `name` has claimed the name; this one had to stop. Exactly one goes on. A supervisor
+        """*Exit status 4.* Another process of the same `name` has claimed the name; this one had to stop. Exactly one goes on. Or a process
+of this machine has the connector already (`runs here already`): then the second one does not begin. A supervisor
 should not start this one again, except with `--standby`: with that it does not even end, but waits again ([high
 availability](operations.md#high-availability)). If both were meant to run, give each its own `name` and `topic.prefix`. In files
 (`minercdc.sink.path`) it is the second one that stops; the first one stops when its files are removed or replaced.""",

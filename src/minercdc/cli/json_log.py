@@ -7,6 +7,8 @@ import logging
 import sys
 from datetime import UTC, datetime
 
+from minercdc.cli.pasting import PasteableMessages
+
 
 class JsonLines(logging.Formatter):
     """One document a line: time (UTC, ISO 8601), level, logger, message, thread, connector; `exception` where there is one.
@@ -37,4 +39,5 @@ def log_as_json(connector: str) -> None:
     """From now on the log goes to standard error as JSON, on a terminal, too, and nowhere else; its level stays."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines(connector))
+    handler.addFilter(PasteableMessages())
     logging.getLogger().handlers = [handler]

@@ -38,6 +38,7 @@ from minercdc.cli.output import (
     output,
     progress,
 )
+from minercdc.cli.pasting import pasteable
 from minercdc.cli.stopping import UNFINISHED, Stop
 
 if TYPE_CHECKING:
@@ -77,19 +78,20 @@ def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
     """A session of this process, which ends with the block. Sets `stop.leaving`, so that the JVM does not outlast the
     process. Raises ConfigError when the sink is not Kafka, and as `lake.spark_session.session`."""
     from minercdc.lake.spark_session import session
-    from minercdc.local.spark import end_java
+    from minercdc.local.spark import end_java, kill_java
     from minercdc.sink.opening import need_kafka
 
     need_kafka(config, "`minercdc lake`", 'spark.readStream.format("minercdc") reads segments: docs/sinks.md.')
 
     # In the main thread PySpark would install a handler of its own, which raises KeyboardInterrupt wherever it is.
-    stop.leaving = end_java
+    stop.leaving = kill_java
     with jar_progress("Spark's jars") as advance, ThreadPoolExecutor(1) as starter:
         spark = starter.submit(session, config, advance=advance).result()
     try:
         yield spark
     finally:
         spark.stop()
+        end_java()
 
 
 @contextmanager
@@ -215,7 +217,7 @@ def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = Fals
 
     def done(one: Maintained) -> None:
         files, sizes = (f"{one.files[i]} files, {size(one.bytes[i])}" for i in (0, 1))
-        sys.stdout.write(f"{one.name}: {one.failure or f'{files} -> {sizes}'}\n")
+        sys.stdout.write(pasteable(f"{one.name}: {one.failure or f'{files} -> {sizes}'}\n"))
 
     with _spark(loaded, stop) as spark:
         client = KafkaClient(loaded.kafka, loaded.topics, loaded.kafka_client)
@@ -264,4 +266,4 @@ class _SnapshotProgress:
     def done(self, table: Loaded) -> None:
         rate = table.rows / table.seconds if table.seconds else 0.0
         line = f"{table.name}: {table.failure}" if table.failure else f"{table.name}: {table.rows} rows, {rate:.0f} rows/s"
-        self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._bar.console.print(pasteable(line), markup=False, highlight=False, soft_wrap=True)

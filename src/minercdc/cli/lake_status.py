@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from minercdc.cli.pasting import pasteable
+
 if TYPE_CHECKING:
     from minercdc.lake.status import LakeStatus, TableStatus
 
@@ -43,7 +45,7 @@ def show(found: LakeStatus, now: datetime, console: Console) -> None:
     console.print(table)
     for one in found.tables:
         if one.failure:
-            console.print(f"{one.name}: {one.failure}", markup=False, highlight=False, soft_wrap=True)
+            console.print(pasteable(f"{one.name}: {one.failure}"), markup=False, highlight=False, soft_wrap=True)
 
 
 def _state(table: TableStatus) -> str:

@@ -6,8 +6,12 @@ its host.
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
+from minercdc.cli.pasting import program
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError
 from minercdc.local.ports import EVERYWHERE
@@ -37,7 +41,7 @@ def connector_steps(config: ConnectorConfig, file: str) -> list[str]:
 def _records(config: ConnectorConfig, file: str) -> str:
     sink = config.sink
     if sink.debezium_sink_type == "segments":
-        stream = f"spark.readStream.format('minercdc').option('config', '{file}')"
+        stream = f"spark.readStream.format('minercdc').option('config', {file!r})"
         return f"segments in {sink.directory.absolute()}; {stream} reads them"
     if sink.debezium_sink_type == "json":
         return f"JSON lines in {sink.file.absolute()}" if sink.file else "JSON lines on standard output"
@@ -68,11 +72,12 @@ def _signal(config: ConnectorConfig, file: str) -> str:
     several = config.database.has_several_pdbs
     database = "<PDB>" if several else config.database.database_pdb_name or config.database.database_dbname
     answer = " --wait" if config.signals.minercdc_http_port or config.notifications.sink_topic else ""
-    return f"minercdc signal {file} execute-snapshot --collection {database}.SCHEMA.TABLE{answer}"
+    return f"{program()} signal {shlex.quote(file)} execute-snapshot --collection {database}.SCHEMA.TABLE{answer}"
 
 
 def lake_steps(path: str, file: str = "", *, several: bool = False) -> list[str]:
-    """Lines: where the lake's tables are, and a command that prints one.
+    """Lines: where the lake's tables are, and a command that prints some rows of each; of one that is to be named, where the file system is not
+    this machine's.
 
     :param several: several pluggable databases are captured.
     :param file: the configuration, where it has settings of Spark that reading takes; else ''.
@@ -80,12 +85,25 @@ def lake_steps(path: str, file: str = "", *, several: bool = False) -> list[str]
     brought, session = "from minercdc.local.spark import local_spark", "local_spark('read')"
     if file:
         brought = "from pathlib import Path; from minercdc.config.load import load_config; from minercdc.lake import session"
-        session = f"session(load_config(Path('{file}')))"
+        session = f"session(load_config(Path({file!r})))"
     parts = ["PDB", "SCHEMA", "TABLE"] if several else ["SCHEMA", "TABLE"]
+    read = "read.format('delta').load"
+    if path.startswith("/"):
+        logs = "/".join("[!_]*" for _ in parts)
+        found = f"(log.parent for log in Path({path!r}).glob('{logs}/_delta_log'))"
+        brought = f"{brought}; from pathlib import Path" if not file else brought
+        shown = f"spark = {session}; [(print(one), spark.{read}(str(one)).show()) for one in {found}]"
+    else:
+        shown = f"{session}.{read}({path + '/' + '/'.join(parts)!r}).show()"
     return [
         f"tables: a Delta table per source table at {path}/{'/'.join(f'<{part}>' for part in parts)}; Ctrl-C stops this",
-        f"print one: python -c \"{brought}; {session}.read.format('delta').load('{path}/{'/'.join(parts)}').show()\"",
+        f"print {'them' if path.startswith('/') else 'one'}: {python()} -c {shlex.quote(f'{brought}; {shown}')}",
     ]
+
+
+def python() -> str:
+    """What starts this Python in a shell."""
+    return "python" if shutil.which("python") == sys.executable else shlex.quote(sys.executable)
 
 
 def handover_steps(scn: int | None, file: str) -> list[str]:
@@ -96,7 +114,8 @@ def handover_steps(scn: int | None, file: str) -> list[str]:
     """
     if scn is None:
         return ["the connector goes on from its offset: it delivers what was committed after the snapshot"]
-    return [f"stream from SCN {scn}: minercdc run {file}", f"and into the lake: minercdc lake {file}"]
+    file = shlex.quote(file)
+    return [f"stream from SCN {scn}: {program()} run {file}", f"and into the lake: {program()} lake {file}"]
 
 
 def broker_steps(bootstrap_servers: str, external: str, data: Path) -> list[str]:

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from minercdc.cli.output import ConfigFile, Verbose, errors, log_to
+from minercdc.cli.pasting import pasteable
 from minercdc.cli.stopping import UNFINISHED, Stop
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def show(config: ConfigFile, verbose: Verbose = False) -> None:
         return
     _out().print(f"connector {name}, topic.prefix {loaded.identity.topic_prefix}")
     for what, how in report(loaded, stored):
-        _out().print(f"  {what}: {how}")
+        _out().print(pasteable(f"  {what}: {how}"))
 
 
 @offsets.command()
@@ -93,9 +94,9 @@ def import_offset(
     if yes:
         found.store()
     for line in found.lines():
-        _out().print(line)
+        _out().print(pasteable(line))
     if yes:
-        _out().print(f"stored; start it with: minercdc run {config}")
+        _out().print(pasteable("stored; start it with: minercdc run CONFIG"))
     else:
         _out().print("Nothing is stored yet. Stop Debezium, and repeat this with --yes.")
 
@@ -137,9 +138,9 @@ def _carry_out(found: Repositioning, config: Path, yes: bool) -> None:
     if yes:
         found.store()  # first: the lines say what it did
     for line in found.lines:
-        _out().print(line)
+        _out().print(pasteable(line))
     if yes:
-        _out().print(f"{done}; start it with: minercdc run {config}")
+        _out().print(pasteable(f"{done}; start it with: minercdc run CONFIG"))
     else:
         _out().print(f"Nothing is {done} yet. Stop the connector, and repeat this with --yes.")
 

@@ -12,10 +12,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.logging import RichHandler
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from minercdc.cli.pasting import PasteableMessages, name_config
 
 ConfigFile = Annotated[
-    Path, typer.Argument(metavar="CONFIG", help="YAML, JSON or .properties with Debezium's property names.")
+    Path,
+    typer.Argument(metavar="CONFIG", help="YAML, JSON or .properties with Debezium's property names.", callback=name_config),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log details.")]
 OF_SEVERAL = "; of several pluggable databases in each, or PDB.SCHEMA.TABLE in one"
@@ -42,10 +45,12 @@ def log_to(console: Console, verbose: bool) -> None:
     """
     level = logging.DEBUG if verbose else logging.INFO
     if console.is_terminal:
-        handler: logging.Handler = RichHandler(console=console, show_path=False, markup=False)
-        logging.basicConfig(level=level, format="%(message)s", handlers=[handler])
+        on_terminal = RichHandler(console=console, show_path=False, markup=False)
+        logging.basicConfig(level=level, format="%(message)s", handlers=[on_terminal])
     else:
         logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(message)s", stream=sys.stderr)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(PasteableMessages())
     logging.getLogger("urllib3").setLevel(logging.WARNING)
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what matters comes as an exception
 
@@ -68,6 +73,7 @@ def jar_progress(what: str) -> Iterator[Callable[[int, int], None]]:
         MofNCompleteColumn(),
         console=errors,
         transient=True,
+        redirect_stdout=sys.stdout.isatty(),
         disable=not errors.is_terminal,
     ) as bar:
         tasks: dict[str, TaskID] = {}
@@ -84,5 +90,23 @@ def jar_progress(what: str) -> Iterator[Callable[[int, int], None]]:
 def progress(doing: str) -> Iterator[Progress]:
     """A bar on a terminal; what is printed on its console appears above it."""
     columns = (TextColumn(f"{doing} {{task.description}}"), BarColumn(30), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
+    shown = errors.is_terminal
+    with Progress(*columns, console=errors, transient=True, redirect_stdout=sys.stdout.isatty(), disable=not shown) as bar:
         yield bar
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[Callable[[str], None]]:
+    """One line on standard error while the context lasts: on a terminal with the seconds so far, elsewhere as it is at the beginning. Gives a
+    function that takes what happened last, for the line on a terminal.
+
+    :param what: is waited for.
+    """
+    if not errors.is_terminal:
+        errors.print(f"waiting for {what}", markup=False, highlight=False, soft_wrap=True)
+        yield lambda _: None
+        return
+    columns = (TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=errors, transient=True, redirect_stdout=sys.stdout.isatty()) as bar:
+        task = bar.add_task(f"waiting for {what}", total=None)
+        yield lambda said: bar.update(task, description=f"waiting for {what}; {said}")

@@ -51,7 +51,7 @@ def record(
     if stored is None:
         raise ConfigError(
             [f"connector {loaded.identity.name} has no offset to record from"],
-            hint="Run it first, or give it one: `minercdc offsets set CONFIG --scn N --yes`.",
+            hint="Run it first, or give it one: minercdc offsets set CONFIG --scn N --yes.",
         )
     made = make(loaded, stored, output, Limits(seconds, rows), stop, replaced=replace_values)
     _say(made, output, replaced=replace_values)

@@ -11,6 +11,8 @@ from uuid import uuid4
 
 import typer
 
+from minercdc.cli.output import waiting
+from minercdc.cli.pasting import name_config
 from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.errors import ConfigError
 from minercdc.offset import JsonValue
@@ -38,7 +40,8 @@ Collections = Annotated[
 
 @signals.callback()
 def addressed(
-    context: typer.Context, config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The connector's configuration.")]
+    context: typer.Context,
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The connector's configuration.", callback=name_config)],
 ) -> None:
     """Send a running connector a signal."""
     Stop(patience=0, status=UNFINISHED)
@@ -88,11 +91,13 @@ def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValu
     if source is None:
         return
     final, all_read = "", True
-    for answer in answers(source, identity, how.timeout):
-        final, all_read = answer["type"], all_read and not is_failure(answer)
-        details = {key: value for key, value in answer["additional_data"].items() if key != "connector_name"}
-        sys.stdout.write(f"{answer['aggregate_type']} {final} {json.dumps(details, ensure_ascii=False)}\n")
-        sys.stdout.flush()
+    with waiting(f"the answer, {how.timeout:g} s at most for each next part of it") as show:
+        for answer in answers(source, identity, how.timeout):
+            final, all_read = answer["type"], all_read and not is_failure(answer)
+            details = {key: value for key, value in answer["additional_data"].items() if key != "connector_name"}
+            sys.stdout.write(f"{answer['aggregate_type']} {final} {json.dumps(details, ensure_ascii=False)}\n")
+            sys.stdout.flush()
+            show(f"the last one: {answer['aggregate_type']} {final}")
     if final != "COMPLETED" or not all_read:
         raise SystemExit(1)
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from minercdc.cli.output import ConfigFile, output
+from minercdc.cli.pasting import pasteable
 from minercdc.cli.stopping import UNFINISHED, Stop
 
 _MOST = 15
@@ -60,7 +61,9 @@ def view(document: dict[str, Any]) -> RenderableType:
     """The document of /api/status as lines and tables; at most 15 rows in each table but that of the snapshot."""
     colour = _COLOURS.get(document["status"], "white")
     style = colour if document["status"] == "DOWN" else ""
-    head = Text.assemble((document["name"], "bold"), " ", (document["status"], colour), "  ", (document["sentence"], style))
+    head = Text.assemble(
+        (document["name"], "bold"), " ", (document["status"], colour), "  ", (pasteable(document["sentence"]), style)
+    )
     parts: list[RenderableType] = [head, _lag(document["lag"])]
     if document["snapshot"]["running"]:
         parts.append(_snapshot(document["snapshot"]))

@@ -10,6 +10,8 @@ import sys
 import threading
 from collections.abc import Callable
 
+from minercdc.scratch import remove_temporary_directories
+
 UNFINISHED = 130  # as of a shell whose command Ctrl-C ended
 
 _log = logging.getLogger(__name__)
@@ -54,6 +56,7 @@ class Stop(threading.Event):
             if number not in (signal.SIGINT, signal.SIGTERM):
                 continue
             if self.is_set():
+                remove_temporary_directories()
                 os._exit(128 + number)
             self.set()
             if self.patience == 0:
@@ -69,6 +72,7 @@ class Stop(threading.Event):
 
     def _leave(self, message: str) -> None:
         self.leaving()
+        remove_temporary_directories()
         if logging.getLogger().handlers:
             _log.warning(message)
         else:

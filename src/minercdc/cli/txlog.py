@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from minercdc.cli.output import ConfigFile, errors, log_to
+from minercdc.cli.pasting import pasteable
 from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.errors import ConfigError, TransientSourceError
 
@@ -66,7 +67,9 @@ def check(config: ConfigFile) -> None:
         _out().print(f"{'wrong' if one.problem else 'ok   '}  {one.what}{': ' if one.problem else ''}{one.problem}")
     wrong = sum(bool(one.problem) for one in found)
     if wrong:
-        _out().print(f"{wrong} of {len(found)} objects are not as they ought to be: minercdc txlog install {config}")
+        _out().print(
+            pasteable(f"{wrong} of {len(found)} objects are not as they ought to be: minercdc txlog install CONFIG")
+        )
         raise SystemExit(3)
     _out().print(f"all {len(found)} objects are there, valid and current")
 

@@ -12,6 +12,7 @@ from minercdc.config.section import CommaList, Section
 from minercdc.schema.patterns import configured_pattern
 
 Mode: TypeAlias = Literal["mirror", "soft_delete", "append", "scd2"]
+LakeFeature: TypeAlias = Literal["columnMapping", "typeWidening", "deletionVectors"]
 
 _NUMBER = re.compile(r"text|double|decimal\(38,(\d|[12]\d|3[0-7])\)")
 
@@ -40,6 +41,10 @@ class LakeConfig(Section):
     minercdc_lake_type_change: Literal["text", "new_column"] = Field(
         "text",
         description="A column that is changed to a type that Delta cannot widen it to: it becomes text with its older values; or these stay in a column NAME__1 and the column begins empty.",
+    )
+    minercdc_lake_forbidden_features: CommaList = Field(
+        (),
+        description="Delta's table features that lake tables shall not be given, for readers that lack them: any of `columnMapping`, `typeWidening`, `deletionVectors`. DDL that needs one of the first two has all rows of the table written again; a table with a column name that needs the first is quarantined. A feature that a table has stays.",
     )
     minercdc_lake_merge_rows: int = Field(100_000, ge=1, description="A table is merged once so many records wait for it.")
     minercdc_lake_merge_interval_ms: int = Field(
@@ -87,6 +92,15 @@ class LakeConfig(Section):
                 raise ValueError(f"'{entry}': '{mode.strip()}' is not one of {', '.join(get_args(Mode))}")
             configured_pattern(pattern.strip())
         return value
+
+    @field_validator("minercdc_lake_forbidden_features", mode="after")
+    @classmethod
+    def _known_features(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        known = {name.lower(): name for name in get_args(LakeFeature)}
+        for name in value:
+            if name.lower() not in known:
+                raise ValueError(f"'{name}' is not one of {', '.join(get_args(LakeFeature))}")
+        return tuple(known[name.lower()] for name in value)
 
     def table_modes(self) -> Iterator[tuple[str, Mode]]:
         """The entries of minercdc.lake.table.modes: (pattern, mode), in their order."""

@@ -5,8 +5,11 @@ Everything is driven through the command line and clients, as a user would.
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,13 +19,12 @@ from pathlib import Path
 
 import oracledb
 from rich.console import Console
-from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from minercdc.demo.compare import Difference, differences, free_numbers, read_lake, read_oracle
 from minercdc.demo.processes import Command, check_deadline
 from minercdc.demo.progress import DeltaRows, TopicEnds
-from minercdc.demo.view import Scene, draw
+from minercdc.demo.view import Scene, shown
 from minercdc.demo.workload import Workload, load_initial_rows
 from minercdc.errors import LocalServiceError
 from minercdc.local.artifacts import BROKER, SPARK
@@ -31,6 +33,7 @@ from minercdc.local.jars import fetch
 TABLES = ("CUSTOMERS", "INVENTORY", "ORDERS", "ORDER_LINES", "PRODUCTS", "VISITS")
 _SESSIONS = 6
 _WORK_SECONDS = 40.0
+_CONFIG = "shop.yaml"
 _PASSWORD = {"MINERCDC_DATABASE_PASSWORD": "minercdc"}
 
 
@@ -58,6 +61,8 @@ def play(directory: Path | None) -> int:
         with ExitStack() as stack:
             found, tables, rows = _Demo(work, console, stack).run()
     except KeyboardInterrupt:
+        if directory is None:
+            shutil.rmtree(work, ignore_errors=True)
         console.print("stopped")
         return 130
     if found:
@@ -68,7 +73,32 @@ def play(directory: Path | None) -> int:
         shutil.rmtree(work, ignore_errors=True)
     console.print(f"took {time.monotonic() - began:.0f} s", highlight=False)
     print(f"verified: {tables} tables, {rows} rows, {len(found)} differences", flush=True)
+    for line in look_inside(work if found else directory):
+        print(line, flush=True)
     return 1 if found else 0
+
+
+def look_inside(work: Path | None) -> list[str]:
+    """Lines: how to see what the demo left, as commands to paste.
+
+    :param work: its directory; None when that is deleted.
+    """
+    python = shlex.quote(sys.executable)
+    command = f"{python} -m minercdc"
+    if work is None:
+        return [f"to look inside, keep everything in a directory: {command} demo --directory minercdc-demo"]
+    work = work.absolute()
+    config, broker = shlex.quote(str(work / _CONFIG)), shlex.quote(str(work / "kafka"))
+    port = re.search(r"bootstrap\.servers: \S+:(\d+)", (work / _CONFIG).read_text())
+    table = repr(str(work / "lake" / "SHOP" / "ORDERS"))
+    read = f"from minercdc.local.spark import local_spark; local_spark('read').read.format('delta').load({table}).show()"
+    return [
+        "to look inside:",
+        f"  a table of the lake: {python} -c {shlex.quote(read)}",
+        f"  the broker again:    {command} kafka --port {port[1] if port else 9092} --data {broker}",
+        f"  beside it, messages: MINERCDC_DATABASE_PASSWORD=minercdc {command} tail {config}",
+        f"  logs:                ls {shlex.quote(str(work))}/*.log",
+    ]
 
 
 def _fetch_jars(console: Console) -> None:
@@ -94,18 +124,18 @@ class _Demo:
         self._stack = stack
         self._scene = Scene()
         self._lake = work / "lake"
-        self._config = work / "shop.yaml"
+        self._config = work / _CONFIG
 
     def run(self) -> tuple[list[Difference], int, int]:
         broker, dsn = self._start_servers()
         connector, lake = self._start_connector_and_lake(broker, dsn)
         ends = TopicEnds(broker, "shop")
         counts = {table: DeltaRows(self._lake / "SHOP" / table) for table in TABLES}
-        with Live(console=self._console, refresh_per_second=4) as live:
+        with shown(self._scene, self._console) as draw:
 
             def show() -> None:
                 self._scene.look(ends.read(), {t: c.count() for t, c in counts.items()}, connector)
-                live.update(draw(self._scene))
+                draw()
 
             connector = self._work_on_the_database(dsn, connector, lake, show)
             self._await_lake(counts["VISITS"], dsn, connector, lake, show)

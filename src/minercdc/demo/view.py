@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from minercdc.demo.processes import Command
+
+_LINE_SECONDS = 5.0  # between lines of figures, where there is no terminal
 
 
 @dataclass(slots=True)
@@ -56,3 +60,40 @@ def draw(scene: Scene) -> RenderableType:
     work = ", ".join(f"{count:,} {kind}" for kind, count in sorted(scene.work.items()))
     lines = [f"connector  {scene.lag}", f"workload   {work}", *scene.said]
     return Group(table, Text("\n".join(lines)))
+
+
+@contextmanager
+def shown(scene: Scene, console: Console, seconds: float = _LINE_SECONDS) -> Iterator[Callable[[], None]]:
+    """Gives a function that shows the scene as it is when called: on a terminal as a picture that is drawn again; elsewhere what was said since the
+    last call, and a line of figures every `seconds`, with the picture at the end."""
+    if console.is_terminal:
+        with Live(console=console, refresh_per_second=4) as live:
+            yield lambda: live.update(draw(scene))
+        return
+    lines = _Lines(scene, console, seconds)
+    yield lines.print
+    console.print(draw(scene))
+
+
+class _Lines:
+    def __init__(self, scene: Scene, console: Console, seconds: float) -> None:
+        self._scene = scene
+        self._console = console
+        self._seconds = seconds
+        self._said = 0
+        self._next = scene.began + seconds
+
+    def print(self) -> None:
+        for line in self._scene.said[self._said :]:
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._said = len(self._scene.said)
+        if (now := time.monotonic()) >= self._next:
+            self._next = now + self._seconds
+            self._console.print(figures(self._scene), markup=False, highlight=False, soft_wrap=True)
+
+
+def figures(scene: Scene) -> str:
+    """The scene's figures in a line, with the seconds since the beginning."""
+    topics, rows = sum(scene.topics.values()), sum(scene.lake.values())
+    work = sum(scene.work.values())
+    return f"{time.monotonic() - scene.began:5.1f} s  {work:,} changes made, {topics:,} messages in the topics, {rows:,} rows in the lake; {scene.lag}"

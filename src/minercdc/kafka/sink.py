@@ -193,15 +193,22 @@ class KafkaSink:
             except BufferError:
                 if waited >= self._client.timeout:
                     raise DeliveryError(f"Kafka took no record for {waited:.0f} s") from None
-                self._producer.poll(0.1)
+                self._poll(0.1)
                 waited += 0.1
             except KafkaException as error:
                 raise self._refused(error.args[0], topic, key, len(value or b"")) from None
 
+    def _poll(self, seconds: float) -> None:
+        """Have librdkafka report what became of records; what is fatal, as a fence, it raises here as well. Raises as `_failed`."""
+        try:
+            self._producer.poll(seconds)
+        except KafkaException as error:
+            raise self._failed(error.args[0], "sending to Kafka") from None
+
     def _refused(self, error: KafkaError, topic: str, key: bytes | None, size: int) -> SinkError:
         """The error, to be raised, for a record that our own client does not take. `size` is that of the value, in bytes."""
         if error.code() != KafkaError.MSG_SIZE_TOO_LARGE:
-            self._producer.poll(0)  # reports a record that failed before, which is the cause
+            self._poll(0)  # reports a record that failed before, which is the cause
             return self._failed(error, f"sending to topic {topic}")
         return SinkError(
             f"sending to topic {topic} failed: a record of {size} bytes is larger than the client takes; its key is {shown_key(key)}",

@@ -86,6 +86,7 @@ class Lake:
         self._looked = 0.0  # when a mark that is not reached was compared with the topics that there are
         self._writer = ""  # id of the stream, which its checkpoint keeps
         self._read: Ends = self._last_read()
+        self._remove_leftovers()
         self._stop = threading.Event()
         self._turn = threading.Lock()  # of what marks and merges
         self._failure: Exception | None = None
@@ -137,6 +138,16 @@ class Lake:
         names = [str(file.getPath().getName()) for file in system.listStatus(commits)]
         numbers = [int(name) for name in names if name.isdigit()]
         return self._ends(max(numbers)) if numbers else {}
+
+    def _remove_leftovers(self) -> None:
+        """Remove what a kill has left of the checkpoint's first batch, files that were to be renamed: Spark begins no stream beside them."""
+        directories = [self._hadoop_path(f"{self._paths.checkpoint}/{name}") for name in ("offsets", "commits", "state")]
+        system = directories[0].getFileSystem(self._hadoop_configuration())
+        found = [one.getPath() for path in directories if system.exists(path) for one in system.listStatus(path)]
+        if not any(str(path.getName()).isdigit() for path in found):
+            for path in found:
+                if str(path.getName()).startswith("."):
+                    system.delete(path, False)
 
     def _hadoop_path(self, path: str) -> Any:
         return java_class(self._spark, "org.apache.hadoop.fs.Path")(path)

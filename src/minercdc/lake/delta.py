@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -22,18 +22,13 @@ from minercdc.lake.columns import (
     TableColumn,
     WidenColumn,
 )
+from minercdc.lake.features import ALL, COLUMN_MAPPING, FEATURES, Feature, Features, feature_of, rewritten, unmapped
 from minercdc.lake.jvm import java_class
 from minercdc.lake.sql import as_text, literal, quoted, unquoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_PROPERTIES = {
-    "delta.columnMapping.mode": "name",  # Oracle names may hold blanks; RENAME and DROP COLUMN change no file
-    "delta.enableDeletionVectors": "true",
-    "delta.enableTypeWidening": "true",
-    "delta.feature.timestampNtz": "supported",
-}
 _MODE = "minercdc.lake.mode"  # property of a table that is no mirror
 NO_TABLE = -1  # version of a table that has no Delta table, such as one that was dropped before its first row
 _COMMIT = re.compile(r"\d{20}\.")  # files of the log: a commit, or a checkpoint
@@ -65,10 +60,14 @@ class Applied:
 
 
 class DeltaTable:
-    """A Delta table at `path`, in a session that no other thread uses."""
+    """A Delta table at `path`, in a session that no other thread uses.
 
-    def __init__(self, spark: SparkSession, path: str) -> None:
+    :param features: of Delta that it may have.
+    """
+
+    def __init__(self, spark: SparkSession, path: str, features: Features = ALL) -> None:
         self._spark = spark
+        self._features = features
         self.path = path
         self.name = f"delta.{quoted(path)}"
 
@@ -100,26 +99,25 @@ class DeltaTable:
 
     def mode(self, version: int | None = None) -> Mode:
         """How the table is kept; how it was at a version, where that is given. The table has to be there."""
+        return cast(Mode, self._property(_MODE, version) or "mirror")
+
+    def _property(self, name: str, version: int | None = None) -> str:
+        """A property of the table, as it was at a version where that is given; '' for none. The table has to be there."""
         log = _delta_log(self._spark, self.path)
         nothing = java_class(self._spark, "scala.Option").empty()
         snapshot = log.unsafeVolatileSnapshot() if version is None else log.getSnapshotAt(version, nothing, nothing, False)
-        found = snapshot.metadata().configuration().get(_MODE)
-        return cast(Mode, found.get()) if found.isDefined() else "mirror"
+        found = snapshot.metadata().configuration().get(name)
+        return str(found.get()) if found.isDefined() else ""
 
     def create(self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied) -> None:
         """Create the table, or replace it by an empty one, in one commit that says that it has everything up to `applied`.
 
         :param cdc: Spark type of `__cdc`.
         """
-        if self.exists():  # CREATE OR REPLACE of a path replaces nothing without AS SELECT
-            empty = ", ".join(
-                [*(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in columns), f"CAST(NULL AS {cdc}) AS {CDC}"]
-            )
-            self.replace(self._spark.sql(f"SELECT {empty} WHERE false"), columns, applied, mode)
-            return
-        listed = [f"{quoted(c.name)} {c.type} COMMENT {literal(c.id)}" for c in columns] + [f"{CDC} {cdc}"]
-        with self._saying(applied):
-            self._spark.sql(f"CREATE OR REPLACE TABLE {self.name} ({', '.join(listed)}) {_form(mode)}")
+        # Not CREATE OR REPLACE TABLE of columns: that replaces nothing at a path, and refuses one with files of a first write that was
+        # cut off.
+        empty = [*(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in columns), f"CAST(NULL AS {cdc}) AS {CDC}"]
+        self.replace(self._spark.sql(f"SELECT {', '.join(empty)} WHERE false"), columns, applied, mode)
 
     def take_over(self, source: DeltaTable, applied: Applied) -> None:
         """Become a copy of another lake table, in its columns and mode; the last commit says how far the table is then. Nothing
@@ -130,8 +128,11 @@ class DeltaTable:
         self.replace(source.read(), columns, applied, source.mode())
 
     def take(self, step: Step) -> None:
-        """Take one step of `columns.evolution`; its commit is durable when this returns."""
+        """Take one step of `columns.evolution`; its commit is durable when this returns. A feature of Delta that it needs, and
+        that the table does not have, is enabled in a commit before."""
         table = self.name
+        if (feature := feature_of(step)) is not None:
+            self._enable(feature)
         match step:
             case AddColumn(column):
                 comment = f" COMMENT {literal(column.id)}"
@@ -175,29 +176,74 @@ class DeltaTable:
         """Become a table of these rows and columns, in one commit that says how far the table is then.
 
         :param rows: in the columns' order, and `__cdc`.
+        :raises LakeError: a name needs a column mapping, which is forbidden.
         """
         from pyspark.sql.functions import col
 
+        there = self.exists()
+        self.refuse_names(columns)
         named = [col(quoted(c.name)).alias(c.name, metadata={"comment": c.id}) for c in columns]
         rows = rows.select(*named, CDC)
+        if there and unmapped(columns):
+            self._enable(COLUMN_MAPPING)
+        properties = self._features.of_new_table(columns, mode)
         with self._saying(applied):
-            if mode == "mirror" and not self.exists():
-                self._write_new(rows)
-            elif mode == "mirror" and self.mode() == "mirror":
-                writer = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-                writer.options(**_PROPERTIES).save(self.path)
+            if mode == "mirror" and not there:
+                self._write_new(rows, properties)
+            elif there and self.mode() == mode:  # its properties stay
+                rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(self.path)
             else:  # a property of ours takes SQL
+                kept = {feature.property: feature.value for feature in FEATURES if there and self._has(feature)}
                 rows.createOrReplaceTempView("minercdc_rows")
-                self._spark.sql(f"CREATE OR REPLACE TABLE {self.name} {_form(mode)} AS SELECT * FROM minercdc_rows")
+                form = _form(mode, properties | kept)
+                self._spark.sql(f"CREATE OR REPLACE TABLE {self.name} {form} AS SELECT * FROM minercdc_rows")
 
-    def _write_new(self, rows: DataFrame) -> None:
+    def _write_new(self, rows: DataFrame, properties: Mapping[str, str]) -> None:
         """Make the table of these rows. Delta runs no job for the files of the version before, as it does for an overwrite and
         for its checksum."""
         self._spark.conf.set(_FILES_IN_CHECKSUM, "false")
         try:
-            rows.write.format("delta").mode("append").options(**_PROPERTIES).save(self.path)
+            rows.write.format("delta").mode("append").options(**properties).save(self.path)
         finally:
             self._spark.conf.unset(_FILES_IN_CHECKSUM)
+
+    def refuse_names(self, columns: Sequence[TableColumn]) -> None:
+        """Raise LakeError when a name needs a column mapping, which is forbidden and which the table does not have."""
+        names = unmapped(columns)
+        if not names or self._features.allows(COLUMN_MAPPING) or (self.exists() and self._has(COLUMN_MAPPING)):
+            return
+        listed = ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
+        raise LakeError(
+            f"Delta takes the column name {listed} only with {COLUMN_MAPPING.name}, which minercdc.lake.forbidden.features forbids",
+            hint="Allow it, rename the column, or leave it out by column.exclude.list. Nothing is lost: the change log has the rows.",
+        )
+
+    def _has(self, feature: Feature) -> bool:
+        """Whether the table has a feature. The table has to be there."""
+        return self._property(feature.property) not in ("", "none", "false")
+
+    def _enable(self, feature: Feature) -> None:
+        """Give the table a feature, in a commit that upgrades its protocol; nothing where it has it."""
+        if not self._has(feature):
+            self._spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{feature.property}' = '{feature.value}')")
+
+    def take_all(self, there: Sequence[TableColumn], steps: Sequence[Step]) -> None:
+        """Take the steps of `columns.evolution`, a commit each; where one needs a feature that is forbidden, all in one commit, which
+        writes the rows again. Raises LakeError as `refuse_names`.
+
+        :param there: the columns of the table.
+        """
+        columns = rewritten(there, steps)
+        self.refuse_names([column for column, _ in columns])
+        needed = {feature for step in steps if (feature := feature_of(step)) is not None}
+        if all(self._features.allows(feature) or self._has(feature) for feature in needed):
+            for step in steps:
+                self.take(step)
+            return
+        if self.clustering():  # maintenance clusters the table again, by what its columns are then
+            self.cluster([])
+        rows = self.read().selectExpr(*(f"{sql} AS {quoted(column.name)}" for column, sql in columns), CDC)
+        self.replace(rows, [column for column, _ in columns], self.applied() or Applied(), self.mode())
 
     def append(self, rows: DataFrame, applied: Applied) -> None:
         """Append rows in one commit that says how far the table is then."""
@@ -285,9 +331,9 @@ class DeltaTable:
             self._spark.conf.unset(_METADATA)
 
 
-def _form(mode: Mode) -> str:
-    properties = dict(_PROPERTIES) if mode == "mirror" else {**_PROPERTIES, _MODE: mode}
-    listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+def _form(mode: Mode, properties: Mapping[str, str]) -> str:
+    given = dict(properties) if mode == "mirror" else {**properties, _MODE: mode}
+    listed = ", ".join(f"'{name}' = '{value}'" for name, value in given.items())
     return f"USING delta TBLPROPERTIES ({listed})"
 
 

@@ -10,6 +10,7 @@ A table is read again by an initial snapshot, `lake snapshot` or `lake rebuild`.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -73,7 +74,7 @@ def gap_at(table: TableHistory, noted: Sequence[Entry], scn: int, *, by_rowid: b
 
 
 def _final(table: TableHistory, noted: Sequence[Entry], *, by_rowid: bool) -> Iterator[Gap]:
-    rebuild = f"Read it again: minercdc lake rebuild CONFIG --table {table.name}"
+    rebuild = f"Read it again: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}"
     for scn, ddl in table.lost:
         yield Gap(scn, f"rows went or came at SCN {scn} without redo of them: {ddl}", rebuild)
     for scn, ddl in table.moved if by_rowid else ():

@@ -26,6 +26,7 @@ from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, exists, newest_ve
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.merge import key_ids
 from minercdc.lake.own_sessions import own_session
+from minercdc.lake.ownership import refuse_others
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.retention import Cut, cut
 from minercdc.lake.sql import literal
@@ -81,6 +82,7 @@ class Maintenance:
         least: timedelta = timedelta(0),
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        self._config = config
         self._spark = own_session(spark)
         for name, value in _SETTINGS.items():
             self._spark.conf.set(name, value)
@@ -107,8 +109,9 @@ class Maintenance:
         :param done: called after each table.
         :param stopped: whether to leave the rest for the next time; looked at before each table.
         :raises SinkError, SchemaHistoryError: the schema history cannot be read.
-        :raises ConfigError: as `LakeHistory.refresh`.
+        :raises ConfigError: the lake is another connector's, or as `LakeHistory.refresh`.
         """
+        refuse_others(self._spark, self._config)
         if not exists(self._spark, self._paths.state):
             return []
         self._history.refresh()

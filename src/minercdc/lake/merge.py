@@ -8,6 +8,7 @@ difference: a change never overwrites a row with a later (commit SCN, number wit
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -66,7 +67,7 @@ class TableMerge:
         if not again and delta.exists() and (there := delta.mode()) != mode.name and delta.columns() is not None:
             raise LakeError(
                 f"{table.name} is to be kept as {mode.name} (minercdc.lake.mode, minercdc.lake.table.modes), and its lake table was made as {there}",
-                hint=f"Make it again: minercdc lake rebuild CONFIG --table {table.name}",
+                hint=f"Make it again: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}",
             )
         for stage in self._stages(table, arrivals, applied, goal, mode):
             if self._run(delta, table, arrivals, applied, stage, mode, read=read, again=again):
@@ -193,14 +194,13 @@ def evolved(
     known: Collection[str],
     policy: TypeChange,
 ) -> list[TableColumn]:
-    """Bring a lake table's columns to the wanted ones, in a commit per step; for the other parameters see `columns.evolution`.
+    """Bring a lake table's columns to the wanted ones, as `DeltaTable.take_all`; for the other parameters see `columns.evolution`.
 
     :returns: those, in their order, as the table has them then: a type may be wider than the wanted one.
     """
     steps = evolution(there, wanted, known, policy)
-    for step in steps:
-        delta.take(step)
     if steps:
+        delta.take_all(there, steps)
         there = delta.columns() or []
     of_id = {column.id: column for column in there}
     return [of_id[column.id] for column in wanted]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 import threading
 import time
 from collections.abc import Iterable, Sequence
@@ -18,6 +19,7 @@ from minercdc.lake.attempts import attempts, cause_of
 from minercdc.lake.change_log import ChangeLog
 from minercdc.lake.decode import RowDecoder
 from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, exists
+from minercdc.lake.features import features_of
 from minercdc.lake.gaps import Gap, gap_at, read_scn
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.joint_read import JointRead, JointTable
@@ -58,6 +60,7 @@ class Merger:
         self._config = config
         self._client = client
         self._paths = paths
+        self._features = features_of(config.lake)
         self._figures = figures
         self._spark = own_session(spark)
         compile_code(self._spark, wanted=False)  # it reads and writes the lake's own few records
@@ -97,7 +100,7 @@ class Merger:
             table = self._history.of_topic(topic)
             if table is None:
                 continue
-            found = DeltaTable(self._spark, self._paths.table(table.table))
+            found = DeltaTable(self._spark, self._paths.table(table.table), self._features)
             try:
                 applied = None if self._is_gone(table) or found.columns() is None else found.applied()
             except LakeError:  # merging it says why
@@ -118,7 +121,7 @@ class Merger:
         if self._state.trimmed or table.renamed_from or was_read:
             raise LakeError(
                 f"the lake table of {table.name} was deleted, and the change log has not all of its rows",
-                hint=f"Read it again: minercdc lake rebuild CONFIG --table {table.name}",
+                hint=f"Read it again: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}",
             )
         log.warning("%s: the lake table was deleted; it is made again from the change log", table.name)
         del self._state.tables[table.name]
@@ -301,7 +304,7 @@ class Merger:
         session = self._sessions.get()
         changes = ChangeLog(session, self._paths.changes, self._config.values)
         merge = TableMerge(self._config, changes, self._decoder, self._joint)
-        delta = DeltaTable(session, self._paths.table(table.table))
+        delta = DeltaTable(session, self._paths.table(table.table), self._features)
         applied = self._state.applied(table.name)
         arrivals = self._arrivals.of(table.topic)
         if self._is_gone(table):
@@ -321,7 +324,7 @@ class Merger:
             if applied.scn < scn <= goal.scn:
                 until = Applied(scn, goal.batch)
                 merge.run(delta, table, arrivals, applied, until, read=read)
-                taker = DeltaTable(session, self._paths.table(new))
+                taker = DeltaTable(session, self._paths.table(new), self._features)
                 if taker.columns() is None or (taker.applied() or Applied()).scn < scn:  # not before a kill
                     taker.take_over(delta, until)
                     yield _merged(self._history.names.of(new), until, taker.version())

@@ -6,10 +6,12 @@ The file `_connector` in `minercdc.lake.path` has the connector's name and `topi
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import ConfigError
+from minercdc.errors import ConfigError, LakeError
 from minercdc.lake.jvm import java_class
 from minercdc.lake.paths import LakePaths
 
@@ -23,24 +25,52 @@ def claim(spark: SparkSession, config: ConnectorConfig) -> None:
     """Make the lake this connector's, unless it is already. Nothing else was written to it before.
 
     :raises ConfigError: it is another connector's.
+    :raises LakeError: `minercdc.lake.path` cannot be read or written.
     """
-    root, own = LakePaths(config).root, {"name": config.identity.name, "topic.prefix": config.identity.topic_prefix}
+    own = {"name": config.identity.name, "topic.prefix": config.identity.topic_prefix}
+    with _file(spark, config) as (files, path):
+        found = _read(spark, files, path)
+        if found is None:
+            stream = files.create(path, True)
+            try:
+                stream.writeBytes(json.dumps(own))
+            finally:
+                stream.close()
+            found = _read(spark, files, path)  # another one may have been faster
+    _refuse(config, found)
+
+
+def refuse_others(spark: SparkSession, config: ConnectorConfig) -> None:
+    """Raise as `claim` where the lake is another connector's; nothing is written."""
+    with _file(spark, config) as (files, path):
+        found = _read(spark, files, path)
+    _refuse(config, found)
+
+
+@contextmanager
+def _file(spark: SparkSession, config: ConnectorConfig) -> Iterator[tuple[Any, Any]]:
+    """Hadoop's file system, and the path of the file in it; its errors within are LakeErrors."""
+    from py4j.protocol import Py4JJavaError
+
+    root = LakePaths(config).root
     session: Any = spark
-    path = java_class(spark, "org.apache.hadoop.fs.Path")(f"{root}/{_FILE}")
-    files = path.getFileSystem(session._jsc.hadoopConfiguration())
-    found = _read(spark, files, path)
-    if found is None:
-        stream = files.create(path, True)
-        try:
-            stream.writeBytes(json.dumps(own))
-        finally:
-            stream.close()
-        found = _read(spark, files, path)  # another one may have been faster
-    if found != own and found is not None:
+    try:
+        path = java_class(spark, "org.apache.hadoop.fs.Path")(f"{root}/{_FILE}")
+        yield path.getFileSystem(session._jsc.hadoopConfiguration()), path
+    except Py4JJavaError as error:
+        raise LakeError(
+            f"the lake at {root} cannot be read or written: {error.java_exception.toString()}",
+            hint="minercdc.lake.path has to be a directory, or one that can be made there.",
+        ) from None
+
+
+def _refuse(config: ConnectorConfig, found: Mapping[str, str] | None) -> None:
+    identity, root = config.identity, LakePaths(config).root
+    if found is not None and (found["name"], found["topic.prefix"]) != (identity.name, identity.topic_prefix):
         raise ConfigError(
             [
                 f"minercdc.lake.path: {root} is the lake of connector {found['name']} (topic.prefix {found['topic.prefix']}),"
-                f" and this is {own['name']} (topic.prefix {own['topic.prefix']})"
+                f" and this is {identity.name} (topic.prefix {identity.topic_prefix})"
             ],
             hint=f"Give each connector a lake of its own. If this one goes on in place of the other, delete {root}/{_FILE}.",
         )

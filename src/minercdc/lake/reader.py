@@ -23,6 +23,7 @@ from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.merge import key_ids, reduced, refuse_unplaced, rekeyings
 from minercdc.lake.modes import MODES
 from minercdc.lake.own_sessions import case_sensitive, few_partitions
+from minercdc.lake.ownership import refuse_others
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.pending import limits_of, pending, stages
 from minercdc.lake.retention import versions
@@ -95,6 +96,7 @@ def _tables(spark: SparkSession, config: ConnectorConfig, scn: int | None) -> La
     from pyspark.errors import AnalysisException
 
     paths = LakePaths(config)
+    refuse_others(spark, config)
     if not exists(spark, paths.state):
         raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")
     entries = StateTable(spark, paths.state).entries()

@@ -19,6 +19,7 @@ from minercdc.lake.attempts import attempts, cause_of
 from minercdc.lake.change_log import ChangeLog
 from minercdc.lake.decode import RowDecoder
 from minercdc.lake.delta import Applied, DeltaTable, exists
+from minercdc.lake.features import features_of
 from minercdc.lake.gaps import gap_at, kept_since
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.latest import FEW_ROWS
@@ -136,7 +137,7 @@ class _Rebuild:
         return since is not None and since >= trimmed and exists(self._spark, self._paths.changes)
 
     def _from_log(self, table: TableHistory, complete: Applied) -> Rebuilt:
-        delta = DeltaTable(self._spark, self._paths.table(table.table))
+        delta = DeltaTable(self._spark, self._paths.table(table.table), features_of(self._config.lake))
         arrivals = self._log.arrivals(f"topic = {literal(table.topic)}")
         compile_code(self._spark, wanted=sum(arrival.rows for arrival in arrivals) >= FEW_ROWS)
         merge = TableMerge(self._config, self._log, self._decoder)

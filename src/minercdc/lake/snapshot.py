@@ -22,6 +22,7 @@ from minercdc.lake.attempts import attempts, cause_of
 from minercdc.lake.columns import TableColumn
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import Applied, DeltaTable
+from minercdc.lake.features import features_of
 from minercdc.lake.history import Field, LakeHistory, TableHistory, TableVersion
 from minercdc.lake.merge import evolved, key_ids, key_since
 from minercdc.lake.modes import modes_of
@@ -272,7 +273,8 @@ class _Loading:
     def _load(self, task: _Task, scn: int) -> int:
         compile_code(self._spark, wanted=task.ranges > 1)
         applied = Applied(scn, self._state.read().batch)
-        delta, mode = DeltaTable(self._spark, self._paths.table(task.schema.id)), self._mode_of(task.schema.id)
+        path, mode = self._paths.table(task.schema.id), self._mode_of(task.schema.id)
+        delta = DeltaTable(self._spark, path, features_of(self._config.lake))
         target, key = task.shape.table_columns(), key_ids(task.shape)
         there = delta.columns()
         with self._watched(task):

@@ -17,6 +17,7 @@ from minercdc.lake.delta import Applied, DeltaTable, exists
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.marks import Marks
 from minercdc.lake.modes import modes_of
+from minercdc.lake.ownership import refuse_others
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.sql import literal
 from minercdc.lake.state import LakeState, StateTable, state_of, time_of
@@ -84,6 +85,7 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
     :raises ConfigError: as `reader.tables`.
     """
     paths = LakePaths(config)
+    refuse_others(spark, config)
     if not exists(spark, paths.changes):
         raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)

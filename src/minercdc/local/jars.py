@@ -17,7 +17,7 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from minercdc.errors import LocalServiceError
-from minercdc.local.java import find_java, trust_store_options
+from minercdc.local.java import NO_TRACES, find_java, trust_store_options
 
 _ARCHIVE = "tar.gz"
 Advance = Callable[[int, int], None]  # jars done, jars in all
@@ -71,7 +71,7 @@ def _download(artifacts: Sequence[str], cache: Path, directory: Path, advance: A
     ivy_file = partial / "ivy.xml"
     ivy_file.write_text(_ivy_module(artifacts))
     command = [
-        str(find_java()),
+        *(str(find_java()), NO_TRACES),
         *trust_store_options(partial),
         "-jar",
         str(_ivy_jar()),

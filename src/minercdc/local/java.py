@@ -14,6 +14,7 @@ from pathlib import Path
 from minercdc.errors import LocalServiceError
 
 OLDEST_VERSION = 17  # Kafka 4 and Spark 4.2 run on 17 and later
+NO_TRACES = "-XX:-UsePerfData"  # else each JVM has a file in the temporary directory
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
@@ -50,7 +51,7 @@ def _installed() -> Iterator[Path]:
 def version_of(java: Path) -> int:
     """Major version that `java -version` prints; 0 when it does not run."""
     try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
+        answer = subprocess.run([java, NO_TRACES, "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return 0
     match = _VERSION.search(answer.stderr + answer.stdout)

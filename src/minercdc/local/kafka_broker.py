@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import shutil
 import subprocess
 import time
 import uuid
@@ -15,7 +16,7 @@ from typing import IO, Self
 from minercdc.errors import LocalServiceError
 from minercdc.local.artifacts import BROKER
 from minercdc.local.jars import Advance, fetch
-from minercdc.local.java import find_java
+from minercdc.local.java import NO_TRACES, find_java
 from minercdc.local.ports import EVERYWHERE, free_port, listening
 
 _PROPERTIES = """\
@@ -143,11 +144,18 @@ class KafkaBroker:
     def _java(self) -> list[str]:
         jars = fetch("kafka-broker", BROKER, self._advance)
         return [
-            str(find_java()),
+            *(str(find_java()), NO_TRACES, f"-Djava.io.tmpdir={self._scratch()}"),
             *("-Xmx512m", "-Xms128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
             f"-Dlog4j2.configurationFile={self.data / 'log4j2.xml'}",
             *("-cp", os.pathsep.join(map(str, jars))),
         ]
+
+    def _scratch(self) -> Path:
+        """A directory for temporary files, which are of no use once the broker has ended."""
+        scratch = self.data / "tmp"
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir()
+        return scratch
 
     def _format(self, java: list[str], properties: Path) -> None:
         # by StorageTool, never by writing meta.properties: only the tool finalizes group.version and transaction.version
@@ -196,6 +204,7 @@ class KafkaBroker:
         assert self._process is not None
         self._process.wait()
         self._process = None
+        shutil.rmtree(self.data / "tmp", ignore_errors=True)
         if self._log:
             self._log.close()
 

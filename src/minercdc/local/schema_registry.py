@@ -7,13 +7,14 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Self
 
 from minercdc.errors import LocalServiceError
 from minercdc.local.artifacts import REGISTRY
 from minercdc.local.jars import Advance, fetch_directory
-from minercdc.local.java import find_java
+from minercdc.local.java import NO_TRACES, find_java
 from minercdc.local.ports import free_port
 
 _JAVA = 21  # its class files need it
@@ -35,6 +36,7 @@ class LocalRegistry:
         self.port = port or free_port()
         self._advance = advance
         self._process: subprocess.Popen[bytes] | None = None
+        self._scratch: TemporaryDirectory[str] | None = None
 
     @property
     def url(self) -> str:
@@ -49,10 +51,11 @@ class LocalRegistry:
         :raises ValueError: as `fetch_directory`.
         """
         program = next(fetch_directory("registry", REGISTRY, self._advance).rglob("quarkus-run.jar"))
+        self._scratch = TemporaryDirectory(prefix="minercdc-registry-")
         with self.log.open("wb") as output:
             self._process = subprocess.Popen(
                 [
-                    str(find_java(_JAVA)),
+                    *(str(find_java(_JAVA)), NO_TRACES, f"-Djava.io.tmpdir={self._scratch.name}"),
                     *("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
                     *(f"-Dquarkus.http.host={self.host}", f"-Dquarkus.http.port={self.port}"),
                     *("-Dquarkus.management.host=127.0.0.1", "-Dquarkus.management.port=0"),
@@ -62,6 +65,7 @@ class LocalRegistry:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=program.parent,
+                start_new_session=True,  # Ctrl-C at the terminal reaches us alone, and we stop it
             )
         deadline = time.monotonic() + seconds
         while not self._answers():
@@ -82,7 +86,7 @@ class LocalRegistry:
     def check(self) -> None:
         """Raise LocalServiceError if it has ended by itself; nothing before `start` and after `stop`."""
         if self._process and (status := self._process.poll()) is not None:
-            self._process = None
+            self._ended()
             raise LocalServiceError(f"the schema registry ended with status {status}; see {self.log}")
 
     def stop(self) -> None:
@@ -95,7 +99,12 @@ class LocalRegistry:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._ended()
+
+    def _ended(self) -> None:
         self._process = None
+        if self._scratch is not None:
+            self._scratch.cleanup()
 
     def __enter__(self) -> Self:
         return self.start()

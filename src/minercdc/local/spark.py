@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,21 +24,39 @@ from minercdc.local.java import find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# A module that Spark's launcher always requests and the packaged runtime lacks; without it Spark only loses an optimisation.
+# Spark's launcher always requests a module that the packaged runtime lacks; without it Spark only loses an optimisation. A signal to the process
+# group (Ctrl-C, `kill -- -PID`, systemd) is for Python, which ends Spark in order; the JVM ends when its standard input does. SIGUSR1
+# kills it. However it ends, its temporary directory goes.
 _SHIM = """\
 #!/bin/sh
-# Starts Java without the option that names a module this runtime may not have.
+# Starts Java without the option that names a module this runtime may not have, and removes its temporary directory at its end.
+scratch=
 for argument do
     shift
     case "$argument" in
-        --add-modules=jdk.incubator.vector) ;;
-        *) set -- "$@" "$argument" ;;
+        --add-modules=jdk.incubator.vector) continue ;;
+        -Djava.io.tmpdir=*/{prefix}*) scratch=${{argument#*=}} ;;
     esac
+    set -- "$@" "$argument"
 done
-exec "{java}" "$@"
+test -n "$scratch" || exec "{java}" -XX:-UsePerfData "$@"  # the launcher, or another program that JAVA_HOME leads here
+trap '' HUP INT TERM
+exec 3<&0
+"{java}" -XX:-UsePerfData "$@" <&3 3<&- &
+java=$!
+exec 3<&- 2>/dev/null  # the shell has nothing to say about its end
+trap 'kill -KILL $java' USR1
+wait $java
+status=$?
+while kill -0 $java 2>/dev/null; do wait $java; status=$?; done
+rm -rf "$scratch"
+exit $status
 """
+_PREFIX = "minercdc-spark-"  # of the names of temporary directories
 
 _LOG4J = f"-Dlog4j2.configurationFile={Path(__file__).with_name('spark-log4j2.properties')}"
+
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
@@ -91,8 +114,7 @@ def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[
         **SETTINGS,
         "spark.master": "local[2]",
         "spark.driver.memory": "1500m",
-        "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m {_LOG4J}",
-        "spark.sql.warehouse.dir": tempfile.mkdtemp(prefix="minercdc-spark-"),
+        _JAVA_OPTIONS: f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m {_LOG4J}",
     }
     return _started(name, jars, {**ours, **(settings or {})})
 
@@ -115,8 +137,7 @@ def cluster_spark(name: str, *, python: str, settings: Mapping[str, str], advanc
     ours = {
         "spark.ui.showConsoleProgress": "false",
         SNAPSHOT_PARTITIONS: FEW_PARTITIONS,
-        "spark.driver.extraJavaOptions": _LOG4J,
-        "spark.sql.warehouse.dir": tempfile.mkdtemp(prefix="minercdc-spark-"),
+        _JAVA_OPTIONS: _LOG4J,
     }
     return _started(name, jars, {**ours, **settings, "spark.jars": sent})
 
@@ -146,12 +167,19 @@ def _started(name: str, jars: Sequence[Path], settings: Mapping[str, str]) -> Sp
 
     given = settings.get("spark.driver.extraClassPath")
     class_path = os.pathsep.join([*([given] if given else []), *map(str, [*jars, *_first_jars()])])
+    scratch = _scratch()
+    Path(scratch).mkdir(mode=0o700, exist_ok=True)  # the JVM of an earlier session has removed it
+    computed = {
+        "spark.driver.extraClassPath": class_path,
+        _JAVA_OPTIONS: f'{settings[_JAVA_OPTIONS]} "-Djava.io.tmpdir={scratch}"',
+    }
     builder = SparkSession.builder.appName(name)
-    for key, value in {**settings, "spark.driver.extraClassPath": class_path}.items():
+    for key, value in {"spark.sql.warehouse.dir": f"{scratch}/warehouse", **settings, **computed}.items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
+        shutil.rmtree(scratch, ignore_errors=True)
         raise LocalServiceError(f"Spark did not start: {error}") from None
 
 
@@ -162,12 +190,39 @@ def _first_jars() -> list[Path]:
     return [jar for pattern in _FIRST for jar in directory.glob(pattern)]
 
 
-def end_java() -> None:
-    """Kill Spark's JVM of this process, if there is one: it would print errors once this process is gone."""
-    from pyspark import SparkContext
+@cache
+def _scratch() -> str:
+    """Temporary directory of all that the JVM of this process writes; its program removes it (`prepare_java`)."""
+    return tempfile.mkdtemp(prefix=_PREFIX)
 
-    if SparkContext._gateway is not None and (java := getattr(SparkContext._gateway, "proc", None)) is not None:
-        java.kill()
+
+def kill_java() -> None:
+    """Kill the JVMs that this process has started for Spark, also one that is starting: they would print errors once this process is gone. Their
+    temporary directories go with them. Does not wait for that: what works with a JVM fails without it."""
+    for child in _spark_children():
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGUSR1)
+    if _scratch.cache_info().currsize:  # one that was about to be started has no program yet that removes it
+        shutil.rmtree(_scratch(), ignore_errors=True)
+
+
+def end_java(seconds: float = 5.0) -> None:
+    """As `kill_java`, and wait for their ends, at most so long."""
+    kill_java()
+    deadline = time.monotonic() + seconds
+    while _spark_children() and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def _spark_children() -> list[int]:
+    """Process ids of the children of this process that run Spark's JVM, or start it; [] where the system does not list them."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError):
+            state, parent = (process / "stat").read_text().rpartition(")")[2].split()[:2]
+            if int(parent) == os.getpid() and state != "Z" and f"/{_PREFIX}".encode() in (process / "cmdline").read_bytes():
+                found.append(int(process.name))
+    return found
 
 
 def prepare_java() -> Path:
@@ -181,7 +236,7 @@ def prepare_java() -> Path:
     java = find_java()
     home = cache_directory() / "java" / java.as_posix().strip("/").replace("/", "-")
     shim = home / "bin" / "java"
-    text = _SHIM.format(java=java)
+    text = _SHIM.format(java=java, prefix=_PREFIX)
     if not shim.exists() or shim.read_text() != text:
         shim.parent.mkdir(parents=True, exist_ok=True)
         fresh = shim.with_suffix(f".{os.getpid()}")

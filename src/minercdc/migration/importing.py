@@ -169,7 +169,7 @@ def look(config: ConnectorConfig, source: str) -> Import:
 def _has_offset(config: ConnectorConfig) -> ConfigError:
     return ConfigError(
         [f"connector {config.identity.name} has an offset already; nothing is imported"],
-        hint="Use another `name`, or remove its offset by minercdc offsets reset.",
+        hint="Use another `name`, or remove its offset by minercdc offsets reset CONFIG.",
     )
 
 

@@ -10,6 +10,7 @@ import oracledb
 
 from minercdc.errors import SnapshotTooOldError
 from minercdc.oracle.codes import oracle_errors
+from minercdc.schema.patterns import literal_pattern
 from minercdc.schema.table import TableId, TableSchema
 
 _TABLES: Final = (
@@ -47,4 +48,4 @@ def captured_later(
 
 def how_to_read(table: TableId) -> str:
     """The command that has the rows of a table read."""
-    return f"minercdc signal CONFIG execute-snapshot --collection {'.'.join(table)}"
+    return f"minercdc signal CONFIG execute-snapshot --collection {literal_pattern('.'.join(table))}"

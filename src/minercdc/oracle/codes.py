@@ -288,7 +288,7 @@ _HINTS = {
     2391: _MORE_SESSIONS,
     942: "Grant SELECT on the object, or SELECT_CATALOG_ROLE.",
     4063: "Make it valid again; what the adapter txlog reads, by `minercdc txlog install CONFIG`.",
-    1031: "Run `minercdc check` for the grants that are needed.",
+    1031: "Run `minercdc check CONFIG` for the grants that are needed.",
     1017: "Check database.user and database.password.",
     1045: "Grant CREATE SESSION (in a container database: SET CONTAINER too, both with CONTAINER=ALL).",
     353: "Restore a sound copy of the log that the message names, or take a new snapshot.",

@@ -12,7 +12,6 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import oracledb
@@ -32,6 +31,7 @@ from minercdc.recording.file import WITH_PDBS, RecordingWriter
 from minercdc.recording.replacement import Replacement
 from minercdc.recording.session import refuse_other_adapters, run_session
 from minercdc.recording.tap import ROOT, IsWanted, Tap
+from minercdc.scratch import temporary_directory
 from minercdc.selection import captured_by, table_filters
 from minercdc.stored_offset import StoredOffset, to_document
 
@@ -152,7 +152,7 @@ def record(
     tap = Tap(writer, replacement, _wanted(config, begun), until.add)
     error: MinerCdcError | None = None
     try:
-        with TemporaryDirectory(prefix="minercdc-record-") as state:
+        with temporary_directory("minercdc-record-") as state:
             try:
                 run_session(
                     *(offline(config, Path(state)), begun),

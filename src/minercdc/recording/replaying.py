@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.contracts import Record
@@ -15,6 +14,7 @@ from minercdc.metrics import Counters
 from minercdc.recording.playback import Player, RecordingEnd
 from minercdc.recording.recording import Tally, offline
 from minercdc.recording.session import run_session
+from minercdc.scratch import temporary_directory
 from minercdc.stored_offset import from_document
 
 _NOWHERE = {
@@ -68,7 +68,7 @@ def replay(path: Path, take: Callable[[Record], None]) -> Replayed:
             tally.add(record)
             take(record)
 
-        with TemporaryDirectory(prefix="minercdc-replay-") as state:
+        with temporary_directory("minercdc-replay-") as state:
             try:
                 run_session(
                     *(offline(config, Path(state)), stored, player.connect, taken, _NoStop()),

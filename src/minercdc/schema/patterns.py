@@ -9,6 +9,8 @@ Patterns are anchored and match without regard to case, as Debezium's do.
 
 from __future__ import annotations
 
+import re
+import shlex
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -20,6 +22,11 @@ from minercdc.errors import ConfigError
 _SECONDS = 1.0  # for one name; a pattern that backtracks without end is a mistake
 _LONGEST = 4096  # characters of a pattern of a signal, or of one that backtracks: compiling takes time, too
 _LONGEST_SHOWN = 200
+
+
+def literal_pattern(name: str) -> str:
+    """The pattern that matches a name only, for a shell: in quotes where it needs them. A plain name is returned as it is."""
+    return shlex.quote(re.sub(r"([^\w.])", r"\\\1", name))
 
 
 class Pattern(Protocol):

@@ -18,6 +18,7 @@ from typing import Final
 from minercdc.errors import SourceError
 from minercdc.events import Event, Notification, SuspensionChange
 from minercdc.offset import AdHocSnapshot, SuspendedTable, TableRead
+from minercdc.schema.patterns import literal_pattern
 from minercdc.signals.signal import Signal
 
 _log = logging.getLogger(__name__)
@@ -97,7 +98,7 @@ def never_read(snapshot: AdHocSnapshot, table: TableRead, name: str, reason: str
     """
     if not snapshot.initial:
         return []
-    fix = f"minercdc signal CONFIG resume-table --collection {table.table}, once it can be read"
+    fix = f"minercdc signal CONFIG resume-table --collection {literal_pattern(table.table)}, once it can be read"
     _log.error("%s IS SUSPENDED: it was never read: %s\n  To repair it: %s", table.table, reason, fix)
     data = {"data_collections": name, "code": SourceError.code, "reason": reason, "fix": fix, "since_scn": str(scn)}
     return [

@@ -34,9 +34,7 @@ Step: TypeAlias = tuple[Sequence[Event], SignalState]
 # Rows delivered between two transactions of the stream, so that neither waits long for the other.
 _ROWS_PER_STEP = 16_384
 _NO_MARK = "the mark after a chunk is in the signal table and did not come with the stream"
-_SEE_MARKS = (
-    "Does a filter (log.mining.username.*, log.mining.clientid.*) leave out what the connector writes? See `minercdc check`."
-)
+_SEE_MARKS = "Does a filter (log.mining.username.*, log.mining.clientid.*) leave out what the connector writes? See `minercdc check CONFIG`."
 
 
 class Reader(Protocol):

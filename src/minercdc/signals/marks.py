@@ -24,7 +24,7 @@ from minercdc.signals.signal import CLOSE_MARK, OPEN_MARK
 # What they say is not of the signal table: it passes, or redo is gone.
 _NOT_THE_TABLES = (TransientSourceError, MiningSessionError, LogGapError)
 _OPEN, _CLOSE = "-open", "-close"
-_FIX = "`minercdc check` has what the signal table lacks; incremental.snapshot.watermarking.strategy=scn needs none."
+_FIX = "`minercdc check CONFIG` has what the signal table lacks; incremental.snapshot.watermarking.strategy=scn needs none."
 
 
 def window_of(mark_id: str, type_: str) -> tuple[str, bool] | None:

@@ -35,6 +35,7 @@ from typing import TypeAlias
 from minercdc.errors import MinerCdcError, RecordSchemaError, SnapshotTooOldError, TransientSourceError
 from minercdc.events import Event, Notification, SchemaChange, Scn, SuspensionChange, VanishedRow
 from minercdc.offset import AdHocSnapshot, Resumption, SignalState, SuspendedTable, TableRead
+from minercdc.schema.patterns import literal_pattern
 from minercdc.schema.table import TableId, TableNames, TableSchema
 from minercdc.signals import answers
 from minercdc.signals.resuming_contracts import Database, Suspended, TopicMemory
@@ -273,7 +274,7 @@ class Resumptions:
 
     def _suspended_again(self, one: Resumption, state: SignalState, emitted_scn: int, time_us: int, reason: str) -> Step:
         _log.error("%s IS SUSPENDED again: %s", one.table, reason)
-        fix = f"minercdc signal CONFIG resume-table --collection {one.table}"
+        fix = f"minercdc signal CONFIG resume-table --collection {literal_pattern(one.table)}"
         entry = SuspendedTable(one.table, emitted_scn, "MC-3001", reason, fix)
         return [SuspensionChange(one.table, entry), *self._ended(one, reason, time_us)], without_resumption(state, one.table)
 

@@ -103,8 +103,8 @@ def _described(gap: LogGapError | None, lost: tuple[Lost, ...]) -> LogGapError |
     return LogGapError(
         f"open transactions have to be mined again from their start, and that redo is gone ({gap.message}): {listed}",
         hint="Restore the files in minercdc.state.dir (minercdc.log.mining.buffer.durable=topic keeps copies), or the archived log. Without them the changes of these transactions are lost:"
-        " `minercdc offsets set` goes on from an SCN, without transactions that were open then and whose redo is gone; a new snapshot"
-        " (`minercdc offsets reset`) has what is committed by then.",
+        " `minercdc offsets set CONFIG --scn N` goes on from an SCN, without transactions that were open then and whose redo is gone; a new snapshot"
+        " (`minercdc offsets reset CONFIG`) has what is committed by then.",
     )
 
 

@@ -243,7 +243,9 @@ class TxlogCapture:
         self._refuse_hidden(unseen)
         for table in sorted(unseen - self._unseen):
             _log.warning(
-                "%s has no view %s: its changes are not captured; run minercdc txlog install", table, view_of(table.table)
+                "%s has no view %s: its changes are not captured; run minercdc txlog install CONFIG",
+                table,
+                view_of(table.table),
             )
         self._unseen = unseen
         return found
@@ -296,7 +298,7 @@ def _limited(schema: TableSchema, columns: set[str]) -> TableSchema:
     if not set(schema.key) <= set(kept):
         raise SourceError(
             f"{schema.id}: its view {view_of(schema.id.table)} shows not all columns of the key",
-            hint="Run minercdc txlog install.",
+            hint="Run minercdc txlog install CONFIG.",
         )
     places = {place: at for at, place in enumerate(kept)}
     return replace(

@@ -118,7 +118,9 @@ def _own_tables(existing: Existing) -> Iterator[Object]:
     yield _made(existing, "INDEX", f"{SOURCES}_I1", scripts.INDEX_SOURCES)
     yield _made(existing, "TABLE", LOG, scripts.CREATE_LOG)
     if ("TABLE", LOG) in existing.objects and not existing.row_dependencies:
-        yield Object(f"table {LOG}", "it has no ROWDEPENDENCIES, which cannot be added: run `minercdc txlog remove` first")
+        yield Object(
+            f"table {LOG}", "it has no ROWDEPENDENCIES, which cannot be added: run `minercdc txlog remove CONFIG` first"
+        )
     yield _made(existing, "INDEX", f"{LOG}_I1", scripts.INDEX_LOG)
     yield _made(existing, "TABLE", SETTINGS, scripts.CREATE_SETTINGS)
     if not existing.has_settings:

@@ -54,7 +54,7 @@ def begin_after(context: CaptureContext, scn: int) -> int:
     if not found:
         _log.warning(
             "%s does not say from which SCN on all transactions are noted, so whether SCN %d lies before is not known; minercdc txlog"
-            " install has it noted",
+            " install CONFIG has it noted",
             SOURCES,
             scn,
         )

@@ -1,0 +1,116 @@
+"""How Spark's JVM is started: it outlives a signal to the process group, and however it ends, its temporary directory goes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from minercdc.local import spark
+from minercdc.local.spark import end_java, prepare_java
+
+# In place of Java: says how it was called, and runs until its standard input ends.
+_JAVA = """#!/bin/sh
+for argument do printf '%s\\n' "$argument"; done
+echo ready
+cat >/dev/null
+exit 7
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The program that Spark takes for Java."""
+    java = tmp_path / "jdk" / "java"
+    java.parent.mkdir()
+    java.write_text(_JAVA)
+    java.chmod(0o755)
+    monkeypatch.setenv("MINERCDC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(spark, "find_java", lambda: java)
+    return prepare_java() / "bin" / "java"
+
+
+@contextmanager
+def started(program: Path, scratch: Path) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+    scratch.mkdir()
+    (scratch / "blockmgr-1").mkdir()
+    arguments = ["-Xmx1g", f"-Djava.io.tmpdir={scratch}", "--add-modules=jdk.incubator.vector", "Main", "two words"]
+    with subprocess.Popen(
+        [program, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        lines = []
+        while (line := process.stdout.readline().rstrip("\n")) != "ready":
+            lines.append(line)
+        try:
+            yield process, lines
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def scratch_of(directory: Path) -> Path:
+    return directory / "minercdc-spark-test"
+
+
+def test_it_ends_with_its_standard_input_and_not_by_a_signal_to_the_group(program: Path, tmp_path: Path) -> None:
+    scratch = scratch_of(tmp_path)
+    with started(program, scratch) as (process, lines):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.killpg(process.pid, number)
+        time.sleep(0.1)
+        assert process.poll() is None
+        assert scratch.exists()
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(10) == 7
+    assert lines == ["-XX:-UsePerfData", "-Xmx1g", f"-Djava.io.tmpdir={scratch}", "Main", "two words"]
+    assert not scratch.exists()
+
+
+def test_another_program_that_java_home_leads_to_it_ends_by_a_signal(program: Path) -> None:
+    with subprocess.Popen([program, "Main"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        while process.stdout.readline() != "ready\n":
+            pass
+        process.terminate()
+        assert process.wait(10) == -signal.SIGTERM
+
+
+def test_it_is_killed_with_all_that_it_left(program: Path, tmp_path: Path) -> None:
+    scratch = scratch_of(tmp_path)
+    with started(program, scratch) as (process, _):
+        end_java()
+        assert process.wait(10) != 0
+        assert not scratch.exists()
+        assert process.stdin is not None
+        process.stdin.close()  # ends what the program in place of Java has started
+        assert process.stderr is not None
+        assert process.stderr.read() == "", "the last line is the command's own"
+
+
+def test_it_has_one_directory_for_all_that_is_temporary(program: Path, tmp_path: Path) -> None:
+    """Java's own option says where; Spark's block manager, its files and artifacts follow it."""
+    del program
+    spark._scratch.cache_clear()
+    try:
+        one = Path(spark._scratch())
+        assert one.parent == tmp_path
+        assert one.name.startswith("minercdc-spark-")
+        assert spark._scratch() == str(one)
+    finally:
+        spark._scratch.cache_clear()
