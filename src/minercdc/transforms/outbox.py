@@ -96,7 +96,7 @@ class _Router:
         table, row = self._tables(record.value.schema), envelope["after"]
         schema, payload = self._payload(table, row[self._options.table_field_event_payload])
         headers: Headers = (("id", typed(table.id, row[self._options.table_field_event_id])),)
-        headers += tuple((alias, typed(kind, row[name])) for name, alias, kind in table.headers if row[name] is not None)
+        headers += tuple((alias, typed(kind, row[name])) for name, alias, kind in table.headers)
         key = row[table.key] if table.key else None
         return replace(
             record,

@@ -219,6 +219,12 @@ def test_a_row_of_the_outbox_is_the_event_that_it_holds() -> None:
     assert record.headers == (("id", b"e-1"), ("eventType", b"Created"))
 
 
+def test_a_column_that_is_null_is_a_header_without_a_value() -> None:
+    null = event(Op.CREATE, None, ("e-1", "order", "42", None, "x"), OUTBOX)
+    (record,) = records(outbox(table_fields_additional_placement="TYPE:header:eventType"), null)
+    assert record.headers == (("id", b"e-1"), ("eventType", None))
+
+
 def test_json_may_be_taken_out_of_its_text() -> None:
     (record,) = records(
         outbox(table_expand_json_payload="true"), row('{"a":1,"b":{"c":[1.5]},"n":null,"big":3000000000}'), schemas=True
