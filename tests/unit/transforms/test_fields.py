@@ -260,7 +260,7 @@ def test_times_are_shown_in_another_zone() -> None:
 
 @pytest.mark.parametrize(("fraction", "shown"), [("500000000", ".5"), ("000000000", ""), ("000001000", ".000001")])
 def test_a_converted_time_has_no_more_digits_than_java_prints(fraction: str, shown: str) -> None:
-    """A topic has as many as the column; Debezium prints a converted time anew by ISO_OFFSET_DATE_TIME."""
+    """A topic has as many as the column; Debezium prints a converted time by ISO_OFFSET_DATE_TIME."""
     row = ("1", f"2026-07-01 12:00:00.{fraction} +00:00", None, None)
     step = (f"{DEBEZIUM}TimezoneConverter", {"converted.timezone": "+05:30"})
     (record,) = records(chain(step), event(Op.CREATE, None, row, ZONED))
