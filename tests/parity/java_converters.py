@@ -37,6 +37,10 @@ ARTIFACTS = (
 )
 
 
+def _bytes(content: Any) -> bytes | None:
+    return None if content is None else bytes(content)
+
+
 class JavaConverters:
     """One Java process."""
 
@@ -102,20 +106,14 @@ class JavaConverters:
                 made = None if made is None else step.apply(made)
             if made is None:
                 continue
-            sides = (
-                self._json.fromConnectData(made.topic(), schema, content)
-                for schema, content in ((made.keySchema(), made.key()), (made.valueSchema(), made.value()))
-            )
+            written_key = self._json.fromConnectData(made.topic(), made.keySchema(), made.key())
+            written_value = self._json.fromConnectData(made.topic(), made.valueSchema(), made.value())
             bare, each = [], made.headers().iterator()
             while each.hasNext():
                 one = each.next()
                 content = headers.fromConnectHeader(made.topic(), one.key(), one.schema(), one.value())
-                bare.append((one.key(), None if content is None else bytes(content)))
-            yield Record(
-                made.topic(),
-                *(None if side is None else bytes(side) for side in sides),
-                tuple(bare),
-            )
+                bare.append((one.key(), _bytes(content)))
+            yield Record(made.topic(), _bytes(written_key), _bytes(written_value), tuple(bare))
 
     def _step(self, kind: str, options: Mapping[str, str]) -> Any:
         made = self._new(kind)

@@ -84,7 +84,7 @@ class StoredRecord(NamedTuple):
     topic: str
     key: bytes | None
     value: bytes | None
-    headers: tuple[tuple[str, bytes], ...]
+    headers: tuple[tuple[str, bytes | None], ...]
 
 
 def frame(kind: bytes, payload: bytes) -> bytes:

@@ -97,7 +97,7 @@ def header_from(options: HeaderFrom, side: Side) -> Transform:
         headers = record.headers + tuple((header, typed(kind, values[name])) for name, header, kind in found)
         if options.operation == "move":
             content = typed(schema, {name: value for name, value in values.items() if name not in options.fields_})
-        return replace(record, headers=headers, **{side: content})
+        return replace(record.with_key(content) if side == "key" else record.with_value(content), headers=headers)
 
     return transform
 

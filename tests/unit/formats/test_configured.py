@@ -21,6 +21,8 @@ from minercdc.kafka.topics import TopicNames
 from minercdc.schema.table import Column
 from minercdc.selection import envelope_encoder
 from minercdc.sink.opening import not_read_back, topic_records
+from minercdc.transforms.catalog import chain_of
+from minercdc.transforms.encoding import RecordTransformer
 from minercdc.wiring.build import converter_of
 
 AVRO = {
@@ -85,11 +87,26 @@ WIDER = replace(
 OF_JSON = {"value.converter": "org.apache.kafka.connect.json.JsonConverter"}
 
 
+OF_KEYS = {"key.converter": "org.apache.kafka.connect.json.JsonConverter"}
+AVRO_KEYS = {
+    "key.converter": "io.confluent.connect.avro.AvroConverter",
+    "key.converter.schema.registry.url": "http://ADDRESS",
+}
+FLAT = {
+    **OF_KEYS,
+    "transforms": "t",
+    "transforms.t.type": "org.apache.kafka.connect.transforms.SetSchemaMetadata$Key",
+    "transforms.t.schema.name": "a.B",
+}
+
+
 def written(properties: dict[str, str], *events: ChangeEvent) -> list[Record]:
     """Records of events as a connector with these properties writes them."""
     config = parse_properties({**GOOD, **properties})
     topics = TopicNames(config.identity, config.topics, config.kafka)
     encoder: RecordEncoder = envelope_encoder(config, topics, include_schema_changes=False, clock_ns=lambda: 0)
+    if config.transforms:
+        encoder = RecordTransformer(chain_of(config.transforms)).encoder(encoder)
     if (converter := converter_of(config)) is not None:
         encoder = converter.encoder(encoder)
     return [record for one in events for record in encoder.encode(one)]
@@ -162,3 +179,17 @@ def test_schemas_in_avro_are_without_connects_properties_where_that_is_wanted() 
     assert "connect." not in json.dumps(without)
     assert without["name"] == with_it["name"] == "Envelope"
     assert '"logicalType": "decimal"' in json.dumps(without)
+
+
+@pytest.mark.parametrize("properties", [{}, {"key.converter.schemas.enable": "true"}, OF_KEYS, AVRO_KEYS, FLAT], ids=str)
+def test_the_headers_of_a_change_of_the_key_hold_keys_without_schemas(properties: dict[str, str]) -> None:
+    """In each format, as SimpleHeaderConverter writes them: Debezium's JDBC sink fails at a header with schema and payload."""
+    moved = event(Op.UPDATE, NEW, ("70022", *NEW[1:]))
+    with registry_server(lambda _: (200, {"id": 5})) as server:
+        address = {name: value.replace("ADDRESS", server.address) for name, value in properties.items()}
+        headers = [record.headers for record in written(address, moved)]
+    assert headers == [
+        (("__debezium.newkey", b'{"ORDER_ID":70022}'),),
+        (("__debezium.newkey", b'{"ORDER_ID":70022}'),),
+        (("__debezium.oldkey", b'{"ORDER_ID":70021}'),),
+    ]
