@@ -17,6 +17,7 @@ from tests.unit.formats.test_avro import ALL, ROWS
 from tests.unit.kafka.test_envelope import NEW, ORDERS, PAID, event
 from tests.unit.transforms.made import DEBEZIUM, KAFKA, UNWRAP, chain, records
 from tests.unit.transforms.test_fields import MOMENT
+from tests.unit.transforms.test_routing import COLUMNS, row
 
 from minercdc.contracts import Record
 from minercdc.events import ChangeEvent, Op
@@ -162,11 +163,11 @@ def test_debeziums_steps_are_debeziums(java: JavaConverters, steps: tuple[Step, 
 @pytest.mark.parametrize("zone", ["+05:30", "UTC", "Asia/Tokyo"])
 def test_times_in_another_zone_are_printed_as_debezium_prints_them(java: JavaConverters, zone: str) -> None:
     rows = [MOMENT.after, ("1", "2026-07-01 12:00:00.000000000 +00:00", *MOMENT.after[2:])]  # type: ignore[index]
-    for row in rows:
+    for after in rows:
         compare(
             java,
             ((f"{DEBEZIUM}TimezoneConverter", {"converted.timezone": zone}),),
-            event(Op.CREATE, None, row, MOMENT.schema),
+            event(Op.CREATE, None, after, MOMENT.schema),
         )
 
 
@@ -187,3 +188,19 @@ def test_the_type_of_a_literal_is_the_one_that_connect_infers(java: JavaConverte
     compare(java, steps[:1], EVENTS[0])
     if literal != "null":  # there is no schema to make a field of
         compare(java, steps, EVENTS[0])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"table.fields.additional.placement": "TYPE:header:kind,ID:header"},
+        {"table.fields.additional.placement": "TYPE:envelope:kind"},
+        {"table.expand.json.payload": "true"},
+        {"table.expand.json.payload": "true", "table.fields.additional.placement": "TYPE:envelope"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("payload", ['{"a":1,"b":[{"c":null,"d":"x"}],"e":{"f":{"g":1.5}},"h":3000000000}', "text", None])
+def test_events_of_an_outbox_are_debeziums(java: JavaConverters, options: dict[str, str], payload: str | None) -> None:
+    compare(java, ((f"{DEBEZIUM}outbox.EventRouter", {**COLUMNS, **options}),), row(payload))

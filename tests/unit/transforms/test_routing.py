@@ -238,6 +238,23 @@ def test_json_may_be_taken_out_of_its_text() -> None:
     ]
 
 
+def test_schemas_of_events_have_debeziums_names() -> None:
+    """In Avro, two structs without a name would be one."""
+    expanded = outbox(table_expand_json_payload="true", table_fields_additional_placement="TYPE:envelope:kind")
+    (record,) = records(expanded, row('{"a":{"b":{"c":1}},"d":[{"e":2}]}'), schemas=True)
+    schema = parsed(record.value)["schema"]
+    (payload, _), names = schema["fields"], []
+    pending = [payload]
+    while pending:
+        found = pending.pop(0)
+        names.append(found.get("name"))
+        pending += [one.get("items", one) for one in found["fields"] if one["type"] in ("struct", "array")]
+    assert (schema["name"], names) == (
+        "shop.SALES.ORDERS.order.Value",
+        ["PAYLOAD", "PAYLOAD.a", "PAYLOAD.d", "PAYLOAD.a.b"],
+    )
+
+
 def test_fields_may_stand_beside_the_payload() -> None:
     placed = "TYPE:envelope:kind,ID:header"
     (record,) = records(outbox(table_fields_additional_placement=placed, route_topic_replacement="events"), row("x"))
