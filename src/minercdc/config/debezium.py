@@ -34,8 +34,13 @@ NOT_READ: Mapping[str, str] = {
     "log.mining.dml.parser": "there is one parser",
     "log.mining.history.recorder.class": "`minercdc record` keeps what LogMiner gives",
     "log.mining.history.retention.hours": "`minercdc record` keeps what LogMiner gives",
+    "snapshot.custom.class": "see snapshot.mode.custom.name",
     "snapshot.new.tables": "a table that becomes captured is streamed; the signal execute-snapshot reads its rows",
     "source.struct.version": "there is one version of `source`",
+    "table.ignore.builtin": "tables of Oracle's own users are never captured",
+    "toasted.value.placeholder": "see unavailable.value.placeholder",
+    "transaction.topic": "see topic.transaction",
+    "truncate.handling.mode": "see skipped.operations",
 }
 """Properties that Debezium 3.6.1 and Kafka Connect do not read either: of older versions, of other connectors, or of sinks. Each makes a
 warning, since who gives it expects something of it."""
@@ -190,6 +195,8 @@ INERT: Mapping[str, tuple[str, ...]] = {
     "openlineage.integration.enabled": ("false",),
     "statistics.metrics.enabled": ("false",),
     "errors.tolerance": ("none",),
+    "key.converter.decimal.format": ("BASE64",),
+    "value.converter.decimal.format": ("BASE64",),
     "key.converter.reference.subject.name.strategy": (_REFERENCES,),
     "value.converter.reference.subject.name.strategy": (_REFERENCES,),
 }

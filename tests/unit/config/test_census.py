@@ -73,6 +73,7 @@ NOT_READ = {
     "errors.deadletterqueue.context.headers.enable": "true",
     "openlineage.integration.job.namespace": "x",
     "log.mining.path.dictionary": "/x",
+    "transaction.topic": "t",
 }
 
 
@@ -92,6 +93,12 @@ def test_what_debezium_reads_and_has_no_effect_here_makes_no_warning(caplog: pyt
         build(config)
     assert not config.not_read
     assert {record.levelname for record in caplog.records if "has no effect" in record.getMessage()} == {"INFO"}
+
+
+def test_a_form_of_decimals_that_json_does_not_have_here_is_refused_by_name() -> None:
+    assert "value.converter.decimal.format" in parse_properties({**GOOD, "value.converter.decimal.format": "base64"}).ignored
+    with pytest.raises(ConfigError, match=r"value.converter.decimal.format: NUMERIC is not supported yet; only BASE64"):
+        parse_properties({**GOOD, "value.converter.decimal.format": "NUMERIC"})
 
 
 def test_another_sink_of_debezium_server_is_left_over_or_is_refused() -> None:
