@@ -30,7 +30,18 @@ PIPELINE_STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
 BROKER_STAGES = {**PATH_STAGES, **CATCH_UP_STAGES, **CAPACITY_STAGES, **SIGNAL_STAGES, **LAKE_STAGES, **LATENCY_STAGES}
 SANDBOX_STAGES = {**TEXT_STAGES, **FORMAT_STAGES, **TRANSFORM_STAGES, **SERVER_STAGES, **RELAY_STAGES}
 STAGES = (*PIPELINE_STAGES, *SANDBOX_STAGES, *BROKER_STAGES)
-ONLY_BY_NAME = ("versions", "large", "long", "million", "incremental", "lake_wide", "lake_updates", "catch_up", "latency")
+ONLY_BY_NAME = (
+    "versions",
+    "large",
+    "long",
+    "million",
+    "incremental",
+    "lake_wide",
+    "lake_updates",
+    "catch_up",
+    "latency",
+    "compression",
+)
 
 
 def main() -> None:

@@ -1,16 +1,19 @@
 """The connector's own path, with neither database nor mining: rows as they are fetched, to records in Kafka.
 
-path    transactions of at most 50 rows; then one of 100,000 rows, of which 8 MiB may be in memory: how memory behaves
+path           transactions of at most 50 rows; then one of 100,000 rows, of which 8 MiB may be in memory: how memory behaves
+compression    transactions of at most 50 rows with each codec of Kafka's producers, in JSON without schemas and with them
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import count, islice, product
 from pathlib import Path
 
 import psutil
+from confluent_kafka import Consumer
 
 from bench.processes import Sandbox
 from bench.redo_text import ORDERS, PEOPLE, Statement, statements
@@ -42,6 +45,7 @@ _LARGE = 100_000
 _BUDGET = 8 * 2**20
 _COMMIT = 10_000
 _FETCHED = 10_000
+_CODECS = ("none", "lz4", "snappy", "zstd", "gzip")
 
 
 def path(_sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
@@ -55,10 +59,59 @@ def path(_sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
     for (load, make, expected, budget), runs in product(loads, paths):
         name, mined, memory = f"{load}, {'native' if runs else 'Python'}", make(), _Memory()
         clock = time.monotonic(), time.process_time()
-        seen = _produce(mined, directory / "spill", broker, budget, memory.look, runs=runs)
+        seen = _produce(mined, directory / "spill", broker, budget, memory.look, way=_Way(runs=runs))
         wall, cpu = time.monotonic() - clock[0], time.process_time() - clock[1]
         assert seen == expected, f"{seen} changes of {expected}"
         yield Measure(f"{name}; {memory}", "connector code", seen, wall, cpu)
+
+
+def compression(_sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
+    """Fetched rows to the broker's log with each codec, on the path in use: CPU of this process, and how many bytes of the log a row
+    takes; then CPU of a client that reads them."""
+    rows = list(statements(_DISTINCT))
+    _produce(_small_transactions(rows), directory / "spill", broker, 1 << 30, lambda: None, way=_Way("warm-up"))
+    for schemas, codec in product((False, True), _CODECS):
+        way = _Way(f"{codec}-{'schemas' if schemas else 'plain'}", {"compression.type": codec}, schemas)
+        clock = time.monotonic(), time.process_time()
+        seen = _produce(_small_transactions(rows), directory / "spill", broker, 1 << 30, lambda: None, way=way)
+        wall, cpu = time.monotonic() - clock[0], time.process_time() - clock[1]
+        logs = (directory / "kafka").rglob(f"{way.name}.*/*.log")
+        size = sum(log.stat().st_size for log in logs if not log.parent.name.startswith("__")) / seen
+        what = f"{'JSON with schemas' if schemas else 'JSON'}, {codec}"
+        yield Measure(f"fetched rows to records, {what}; {size:,.0f} bytes a row", "connector code", seen, wall, cpu)
+        clock = time.monotonic(), time.process_time()
+        read = _read(broker, way.name, seen)
+        wall, cpu = time.monotonic() - clock[0], time.process_time() - clock[1]
+        yield Measure(f"records to a client, {what}", "client", read, wall, cpu)
+
+
+def _read(broker: str, prefix: str, enough: int) -> int:
+    """Read the topics of a prefix from their begin until `enough` records came; how many."""
+    consumer = Consumer({"bootstrap.servers": broker, "group.id": prefix, "auto.offset.reset": "earliest"})
+    consumer.subscribe([rf"^{prefix}\..*"])
+    read = 0
+    deadline = time.monotonic() + 60
+    while read < enough:
+        assert time.monotonic() < deadline, f"{read} records of {enough} came"
+        read += len(consumer.consume(10_000, timeout=1))
+    consumer.close()
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How records are made and sent.
+
+    :param name: of the connector, with which topics begin.
+    :param client: librdkafka's settings.
+    :param schemas: JSON is written with its schemas.
+    :param runs: on the native path.
+    """
+
+    name: str = "path"
+    client: Mapping[str, str] = field(default_factory=dict)
+    schemas: bool = False
+    runs: bool = native.rows is not None
 
 
 class _Memory:
@@ -77,13 +130,13 @@ class _Memory:
 
 
 def _produce(
-    mined: Iterable[LogMinerRow], spill: Path, broker: str, budget: int, look: Callable[[], None], *, runs: bool
+    mined: Iterable[LogMinerRow], spill: Path, broker: str, budget: int, look: Callable[[], None], *, way: _Way
 ) -> int:
+    runs, name = way.runs, way.name
     kafka = KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": broker})
-    identity, topic_config = ConnectorIdentity.model_validate({"topic.prefix": "path"}), TopicConfig.model_validate({})
-    sink = KafkaSink(
-        KafkaClient(kafka, topic_config, {}), TopicNames(identity, topic_config, kafka), "path", Ownership("path")
-    )
+    identity, topic_config = ConnectorIdentity.model_validate({"topic.prefix": name}), TopicConfig.model_validate({})
+    client = KafkaClient(kafka, topic_config, way.client)
+    sink = KafkaSink(client, TopicNames(identity, topic_config, kafka), name, Ownership(name))
     tables = Tables()
     for table in (PEOPLE, ORDERS):
         tables.put(table.schema)
@@ -91,7 +144,7 @@ def _produce(
     clock, position = HostClock(), LogMinerPosition({}, 1, 0, 1)
     delivery = Delivery(position, Containers([Container("", shapes, TransactionDecoder(shapes, clock, runs=runs))]), clock)
     assembly = BufferedAssembly(position, transaction_buffer(budget, spill, native_rows=runs), delivery)
-    encoder, changes, committed = json_encoder("path"), 0, 0
+    encoder, changes, committed = json_encoder(name, schemas=way.schemas), 0, 0
 
     def events() -> Iterator[Event]:
         fetched, joiner = iter(mined), ContinuationJoiner()
@@ -107,6 +160,7 @@ def _produce(
         if changes - committed >= _COMMIT:  # a large transaction of the source is split, too
             sink.commit(Offset("logminer"))
             committed = changes
+    sink.commit(Offset("logminer"))
     sink.close()
     assembly.close()
     return changes
@@ -131,4 +185,4 @@ def _one_transaction(rows: list[Statement], size: int) -> Iterator[LogMinerRow]:
     yield mined_row(size + 1, rows[0], OpCode.COMMIT)._replace(xid=xid)
 
 
-PATH_STAGES: dict[str, Callable[[Sandbox, Path, str], Iterator[Measure]]] = {"path": path}
+PATH_STAGES: dict[str, Callable[[Sandbox, Path, str], Iterator[Measure]]] = {"path": path, "compression": compression}

@@ -283,8 +283,10 @@ def json_encoder(
     *,
     numbered: tuple[bool, bool] = (False, False),
     avro_heads: Heads = (None, None),
+    schemas: bool = False,
 ) -> EnvelopeEncoder:
-    """The encoder of a connector with nothing but defaults; or with numbers of the schemas of keys, and values, as for other formats."""
+    """The encoder of a connector with nothing but defaults; or with numbers of the schemas of keys, and values, as for other formats;
+    or with the schemas themselves."""
     identity, kafka = (
         ConnectorIdentity.model_validate({"topic.prefix": prefix}),
         KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": "-"}),
@@ -292,7 +294,7 @@ def json_encoder(
     formats = TableFormats(
         TopicNames(identity, TopicConfig.model_validate({}), kafka),
         SourceBlock(prefix),
-        ValueConfig.model_validate({}),
+        ValueConfig.model_validate({f"{side}.converter.schemas.enable": schemas for side in SIDES}),
         ValueHandling(),
         rowid_keys=False,
         published=lambda *_: True,

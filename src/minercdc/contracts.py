@@ -22,14 +22,14 @@ class StopFlag(Protocol):
 
 @dataclass(slots=True)
 class Record:
-    """One Kafka record. `key` None is a record without a key, `value` None a tombstone; `partition`, which only Kafka has, None
-    lets the key decide (murmur2, as Kafka's own default partitioner).
+    """One Kafka record. `key` None is a record without a key, `value` None a tombstone; a header may be null, too. `partition`, which
+    only Kafka has, None lets the key decide (murmur2, as Kafka's own default partitioner).
     """
 
     topic: str
     key: bytes | None
     value: bytes | None
-    headers: tuple[tuple[str, bytes], ...] = ()
+    headers: tuple[tuple[str, bytes | None], ...] = ()
     partition: int | None = None
 
 

@@ -173,8 +173,9 @@ def envelope_encoder(
 
 
 def _table_formats(config: ConnectorConfig, topics: TopicNames, *, counted: bool) -> TableFormats:
-    number_keys = bool(config.transforms) or config.converters.key_converter != JSON
-    number_values = bool(config.transforms) or config.converters.value_converter != JSON
+    converters = config.converters
+    number_keys = bool(config.transforms) or converters.key_converter != JSON or converters.fills_nulls("key")
+    number_values = bool(config.transforms) or converters.value_converter != JSON or converters.fills_nulls("value")
     handling = value_handling(config.values, legacy_decimal=config.messages.legacy_decimal_handling_strategy)
     return TableFormats(
         topics,

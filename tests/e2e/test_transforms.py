@@ -109,7 +109,7 @@ PROMISES: dict[str, tuple[str, Callable[[list[Read]], bool]]] = {
         ".SHOP.ORDERS",
         lambda found: (
             [value and value["__CHANGED"] for value in values(found, ORDER)] == [[], ["STATUS"], None]
-            and not any(map(_set, found))
+            and all(_set(record) == {"order": str(record.key["ORDER_ID"])} for record in found)
         ),
     ),
     "times": (

@@ -282,3 +282,22 @@ def test_schema_history_is_recovered_as_it_was_written(broker: KafkaBroker, pref
     sink.commit(OFFSET)
     sink.close()
     assert list(history.recover(None)) == changes
+
+
+def codec_of(broker: KafkaBroker, topic: str) -> int:
+    """The codec of the first batch of a topic of one partition, by its number in Kafka's format: 0 none, 4 zstd."""
+    (log,) = (broker.data).rglob(f"{topic}-0/*.log")
+    return int.from_bytes(log.read_bytes()[21:23], "big") & 7
+
+
+@pytest.mark.parametrize(("more", "codec"), [({}, 0), ({"minercdc.kafka.client.compression.type": "zstd"}, 4)])
+def test_records_are_compressed_where_that_is_wanted_only(
+    broker: KafkaBroker, prefix: str, more: dict[str, str], codec: int
+) -> None:
+    """kafka-python, aiokafka and kafkajs read no codec but gzip as they are installed."""
+    sink = sink_of(settings(prefix, broker.bootstrap_servers, **more))
+    for number in range(20):
+        sink.write(Record(f"{prefix}.T", b'{"ID":%d}' % number, b'{"NAME":"the same text"}' * 20))
+    sink.commit(Offset("logminer"))
+    sink.close()
+    assert codec_of(broker, f"{prefix}.T") == codec

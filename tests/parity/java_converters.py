@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,6 +10,7 @@ import pyspark
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from tests.parity.debezium import ARTIFACTS as DEBEZIUM
 
+from minercdc.contracts import Record
 from minercdc.local.jars import fetch
 from minercdc.local.java import find_java
 
@@ -36,6 +37,10 @@ ARTIFACTS = (
 )
 
 
+def _bytes(content: Any) -> bytes | None:
+    return None if content is None else bytes(content)
+
+
 class JavaConverters:
     """One Java process."""
 
@@ -53,15 +58,12 @@ class JavaConverters:
             redirect_stderr=self._log,
         )
         self._gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_convert=True))
-        self._json = self.converter("org.apache.kafka.connect.json.JsonConverter", {"schemas.enable": "true"})
+        settings = {"schemas.enable": "true", "replace.null.with.default": "false"}
+        self._json = self.converter("org.apache.kafka.connect.json.JsonConverter", settings)
 
     def converter(self, name: str, settings: Mapping[str, str], *, is_key: bool = False) -> Any:
         """A configured converter by its class."""
-        made = (
-            self._gateway.jvm.java.lang.Class.forName(name)
-            .getDeclaredConstructor(self._gateway.new_array(self._gateway.jvm.java.lang.Class, 0))
-            .newInstance(self._gateway.new_array(self._gateway.jvm.java.lang.Object, 0))
-        )
+        made = self._new(name)
         made.configure(dict(settings), is_key)
         return made
 
@@ -85,6 +87,45 @@ class JavaConverters:
         """What a converter reads of a record's bytes, as JSON with its schema."""
         read = converter.toConnectData(topic, content)
         return bytes(self._json.fromConnectData(topic, read.schema(), read.value()))
+
+    def transformed(self, steps: Iterable[tuple[str, Mapping[str, str]]], records: Iterable[Record]) -> Iterator[Record]:
+        """Records after transformations of Kafka Connect; keys and values as JSON with schemas, headers as SimpleHeaderConverter
+        writes them.
+
+        :param steps: class and options of each.
+        :param records: with keys and values in JSON with schemas.
+        """
+        chain = [self._step(kind, options) for kind, options in steps]
+        headers = self._new("org.apache.kafka.connect.storage.SimpleHeaderConverter")
+        headers.configure({})
+        source = self._gateway.jvm.org.apache.kafka.connect.source.SourceRecord
+        for record in records:
+            key, value = (self._json.toConnectData(record.topic, text) for text in (record.key, record.value))
+            made = source(None, None, record.topic, None, key.schema(), key.value(), value.schema(), value.value())
+            for step in chain:
+                made = None if made is None else step.apply(made)
+            if made is None:
+                continue
+            written_key = self._json.fromConnectData(made.topic(), made.keySchema(), made.key())
+            written_value = self._json.fromConnectData(made.topic(), made.valueSchema(), made.value())
+            bare, each = [], made.headers().iterator()
+            while each.hasNext():
+                one = each.next()
+                content = headers.fromConnectHeader(made.topic(), one.key(), one.schema(), one.value())
+                bare.append((one.key(), _bytes(content)))
+            yield Record(made.topic(), _bytes(written_key), _bytes(written_value), tuple(bare))
+
+    def _step(self, kind: str, options: Mapping[str, str]) -> Any:
+        made = self._new(kind)
+        made.configure(dict(options))
+        return made
+
+    def _new(self, name: str) -> Any:
+        return (
+            self._gateway.jvm.java.lang.Class.forName(name)
+            .getDeclaredConstructor(self._gateway.new_array(self._gateway.jvm.java.lang.Class, 0))
+            .newInstance(self._gateway.new_array(self._gateway.jvm.java.lang.Object, 0))
+        )
 
     def __enter__(self) -> Self:
         return self

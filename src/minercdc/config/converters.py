@@ -10,7 +10,7 @@ from pydantic import Field
 from minercdc.config.apicurio import ApicurioConfig
 from minercdc.config.cloud_events import CloudEventsConfig
 from minercdc.config.protobuf import ProtobufConfig
-from minercdc.config.registries import SIDES, RegistryConfig, Side
+from minercdc.config.registries import SAME, SIDES, RegistryConfig, Side
 from minercdc.config.section import rule
 from minercdc.config.urls import is_http
 
@@ -50,6 +50,22 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
         " writes schemas by default.",
     )
     key_converter: Converter = Field(JSON, description="The same for keys, which are no CloudEvents.")
+    value_converter_replace_null_with_default: bool = Field(
+        False,
+        description="Of JSON: where a column has a DEFAULT, a NULL is written as that. `true` is the default of Connect's JsonConverter."
+        " Readers take such rows for rows that hold the DEFAULT, so `verify` and the lake refuse it.",
+    )
+    key_converter_replace_null_with_default: bool = Field(False, description=SAME)
+    value_converter_ignore_default_for_nullables: bool = Field(
+        True,
+        description="Of Avro and Protobuf with Confluent's converters: a NULL stays null where the column has a DEFAULT. `false`, their own"
+        " default, writes the DEFAULT, as `value.converter.replace.null.with.default=true` does in JSON.",
+    )
+    key_converter_ignore_default_for_nullables: bool = Field(True, description=SAME)
+    value_converter_connect_meta_data: bool = Field(
+        True, description="Of Avro: schemas have Connect's names, versions, defaults and parameters as `connect.*`."
+    )
+    key_converter_connect_meta_data: bool = Field(True, description=SAME)
 
     @rule
     def _of_keys(self) -> Iterator[str]:
@@ -113,6 +129,13 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
             return "apicurio"
         return "confluent" if converter in _WITH_CONFLUENT else ""
 
+    def fills_nulls(self, side: Side) -> bool:
+        """Whether one side's nulls are written as the defaults of their fields, where these have one."""
+        converter = getattr(self, f"{side}_converter")
+        if converter in (JSON, APICURIO_JSON):
+            return bool(getattr(self, f"{side}_converter_replace_null_with_default"))
+        return converter in _WITH_CONFLUENT and not getattr(self, f"{side}_converter_ignore_default_for_nullables")
+
     def not_read_back(self) -> str:
         """Why records in these formats are not read back, '' where they are."""
         return self.unreadable("value") or self.unreadable("key")
@@ -126,6 +149,8 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
             return "keys or values are in Protobuf with scrub.invalid.names, which does not keep the columns' names"
         if converter == PROTOBUF and side == "value" and not self._keeps_nulls():
             return "values are in Protobuf without nulls (optional.for.nullables or wrapper.for.nullables keeps them)"
+        if side == "value" and self.fills_nulls(side):
+            return "values have defaults in place of nulls (replace.null.with.default, ignore.default.for.nullables)"
         return _UNREAD.get(converter, "")
 
     def _keeps_nulls(self) -> bool:

@@ -1,6 +1,6 @@
 """Properties that have no field here, most of them Debezium's and Connect's.
 
-`IGNORED` have no meaning here, and are accepted with a log line. `INERT` are accepted only with a value that holds here anyway.
+`IGNORED` have no meaning here, and are accepted with a log line; `NOT_READ` among them have none with Debezium either. `INERT` are accepted only with a value that holds here anyway.
 `UNSUPPORTED` are refused. `.._PASS_THROUGH` are prefixes of settings of Kafka's client or of Spark.
 """
 
@@ -16,10 +16,37 @@ _REGISTRY_CACHE = "each schema is asked of the registry once"
 _WORKER = "there is no Kafka Connect here: no worker, and no topics of its own"
 _ADDRESS = "redo is read by address, not by SCN steps"
 _ONE_CLIENT = "one client serves data and history"
+_DEAD_LETTERS = "Kafka Connect has dead letters for sinks only; minercdc.dead.letter.topic has ours"
 _JAVA = "Java classes cannot run here"
 _NATIVE_NETWORK = "the driver (thin mode) has no native network encryption; use TLS (minercdc.database.protocol=tcps)"
 
+NOT_READ: Mapping[str, str] = {
+    "database.jdbc.driver": "the driver is python-oracledb",
+    "database.oracle.version": "the version is read from the database",
+    "database.schema": "the schemas are those of schema.include.list and table.include.list",
+    "database.tablename.case.insensitive": "names of tables match in any case",
+    "errors.deadletterqueue.topic.name": _DEAD_LETTERS,
+    "event.deserialization.failure.handling.mode": "see event.processing.failure.handling.mode",
+    "gracefull.shutdown.timeout": "there is no executor",
+    "inconsistent.schema.handling.mode": "see event.processing.failure.handling.mode",
+    "log.mining.buffer.location": _CACHE,
+    "log.mining.continuous.mine": "Oracle 19c and later do not have it",
+    "log.mining.dml.parser": "there is one parser",
+    "log.mining.history.recorder.class": "`minercdc record` keeps what LogMiner gives",
+    "log.mining.history.retention.hours": "`minercdc record` keeps what LogMiner gives",
+    "snapshot.custom.class": "see snapshot.mode.custom.name",
+    "snapshot.new.tables": "a table that becomes captured is streamed; the signal execute-snapshot reads its rows",
+    "source.struct.version": "there is one version of `source`",
+    "table.ignore.builtin": "tables of Oracle's own users are never captured",
+    "toasted.value.placeholder": "see unavailable.value.placeholder",
+    "transaction.topic": "see topic.transaction",
+    "truncate.handling.mode": "see skipped.operations",
+}
+"""Properties that Debezium 3.6.1 and Kafka Connect do not read either: of older versions, of other connectors, or of sinks. Each makes a
+warning, since who gives it expects something of it."""
+
 IGNORED: dict[str, str] = {
+    **NOT_READ,
     "connector.class": _CONNECT,
     "tasks.max": "one connector is one task",
     "header.converter": "headers are JSON",
@@ -111,17 +138,11 @@ IGNORED: dict[str, str] = {
     "internal.value.converter": _WORKER,
     "debezium.sink.kafka.wait.message.delivery.timeout.ms": "see minercdc.kafka.timeout.ms",
     "debezium.format.header": "headers are JSON",
-    "database.tablename.case.insensitive": "names of tables match in any case",
-    "database.oracle.version": "the version is read from the database",
-    "database.schema": "the schemas are those of schema.include.list and table.include.list",
-    "snapshot.new.tables": "a table that becomes captured is streamed; the signal execute-snapshot reads its rows",
-    "gracefull.shutdown.timeout": "there is no executor",
-    "log.mining.continuous.mine": "Oracle 19c and later do not have it, and Debezium does not read it any more",
-    "database.jdbc.driver": "the driver is python-oracledb",
 }
 
 # Of key.converter and value.converter.
 _OF_CONVERTERS: Mapping[str, str] = {
+    "enhanced.avro.schema.support": "no column is an enumeration of Avro, and records have their packages in any case",
     "enhanced.protobuf.schema.support": _READING,
     "generalized.sum.type.support": _READING,
     "generate.index.for.unions": _READING,
@@ -141,7 +162,11 @@ _OF_CONVERTERS: Mapping[str, str] = {
 }
 IGNORED = IGNORED | {f"{side}.converter.{name}": why for side in ("key", "value") for name, why in _OF_CONVERTERS.items()}
 
+NOT_READ_PREFIXES: Mapping[str, str] = {"errors.deadletterqueue.": _DEAD_LETTERS}
+"""The same for all names that begin so."""
+
 IGNORED_PREFIXES: Mapping[str, str] = {
+    **NOT_READ_PREFIXES,
     "log.mining.buffer.infinispan.": _CACHE,
     "log.mining.buffer.ehcache.": _CACHE,
     "errors.retry.": "waits double up to retriable.restart.connector.wait.ms",
@@ -170,12 +195,10 @@ INERT: Mapping[str, tuple[str, ...]] = {
     "openlineage.integration.enabled": ("false",),
     "statistics.metrics.enabled": ("false",),
     "errors.tolerance": ("none",),
+    "key.converter.decimal.format": ("BASE64",),
+    "value.converter.decimal.format": ("BASE64",),
     "key.converter.reference.subject.name.strategy": (_REFERENCES,),
     "value.converter.reference.subject.name.strategy": (_REFERENCES,),
-    "key.converter.connect.meta.data": ("true",),
-    "value.converter.connect.meta.data": ("true",),
-    "key.converter.enhanced.avro.schema.support": ("false",),
-    "value.converter.enhanced.avro.schema.support": ("false",),
 }
 
 UNSUPPORTED: Mapping[str, str] = {
@@ -185,7 +208,6 @@ UNSUPPORTED: Mapping[str, str] = {
     "custom.retriable.exception": "errors are classified by their code, see docs/errors.md",
     "custom.metric.tags": "labels are added where Prometheus scrapes (relabel_configs)",
     "driver.oracle.jdbc.accessToken": "a token expires; minercdc.database.token.location names a file that is read for each session",
-    "errors.deadletterqueue.topic.name": "Kafka Connect has dead letters for sinks only; minercdc.dead.letter.topic has ours",
 }
 
 UNSUPPORTED_PREFIXES: Mapping[str, str] = {
@@ -194,7 +216,6 @@ UNSUPPORTED_PREFIXES: Mapping[str, str] = {
     "value.converter.schema.registry.ssl.truststore.": _PEM,
     "value.converter.schema.registry.ssl.keystore.": _PEM,
     "xstream.": "XStream needs Oracle's OCI client",
-    "errors.deadletterqueue.": "Kafka Connect has dead letters for sinks only; minercdc.dead.letter.topic has ours",
     "openlineage.": "lineage events are not emitted",
     "driver.javax.net.ssl.": "Java key stores cannot be read; minercdc.database.wallet.location names a directory with ewallet.pem",
     "driver.oracle.net.encryption_": _NATIVE_NETWORK,

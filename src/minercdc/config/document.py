@@ -32,6 +32,12 @@ Kafka's Java clients, of which librdkafka gets its own form (`sasl.jaas.config`,
 `internal.` may stand before any name. A log line says for each of these what it is taken as:
 """
 
+_WITHOUT_EFFECT = """\
+A line in the log names each that is given. It is a warning for those that Debezium 3.6.1 and Kafka Connect do not read either, and for what Debezium does not read beside the
+others: `xstream.*` unless `database.connection.adapter` is `xstream`, `openlineage.*` unless `openlineage.integration.enabled` is `true`, `log.mining.path.dictionary` unless
+`log.mining.strategy` is `dictionary_from_file`, `debezium.sink.NAME.*` where `debezium.sink.type` is given and is another one.
+"""
+
 _SPARK = """\
 `minercdc.lake.spark.*` (or `lake.spark.*`) is `spark.*` of the session that `minercdc lake` opens: `minercdc.lake.spark.master` is
 `spark.master`, `minercdc.lake.spark.hadoop.fs.s3a.endpoint` is `spark.hadoop.fs.s3a.endpoint`.
@@ -50,9 +56,10 @@ def configuration_page() -> str:
         ]
         lines += [_row(name, field) for name, field in section.properties().items()]
         lines.append("")
-    lines += ["## Accepted without effect", "", "| property | why |", "|---|---|"]
+    lines += ["## Accepted without effect", "", _WITHOUT_EFFECT, "| property | why | warning |", "|---|---|---|"]
+    not_read = {**debezium.NOT_READ, **_starred(debezium.NOT_READ_PREFIXES)}
     lines += [
-        f"| `{name}` | {reason} |"
+        f"| `{name}` | {reason} | {'yes' if name in not_read else ''} |"
         for name, reason in sorted({**debezium.IGNORED, **_starred(debezium.IGNORED_PREFIXES)}.items())
     ]
     lines += ["", "## Other spellings", "", _SPELLINGS, "| in the file | is taken as |", "|---|---|"]

@@ -128,6 +128,22 @@ class SetSchemaMetadata(OfSide):
 
     schema_name: str = ""
     schema_version: int | None = None
+    replace_null_with_default: bool = False
+
+
+class HeaderFrom(OfSide):
+    """Options of HeaderFrom, which moves or copies fields into headers. `fields` and `headers` go in pairs."""
+
+    fields_: CommaList = Field(alias="fields", min_length=1)
+    headers: CommaList = Field(min_length=1)
+    operation: Literal["move", "copy"]
+    replace_null_with_default: bool = False
+
+    @model_validator(mode="after")
+    def _paired(self) -> Self:
+        if len(self.headers) != len(self.fields_):
+            raise ValueError("fields and headers: as many of the one as of the other are needed")
+        return self
 
 
 class ValueToKey(Options):

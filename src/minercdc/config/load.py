@@ -20,6 +20,7 @@ from minercdc.config.adapters import of_other_adapters
 from minercdc.config.checking import checked, contradictions
 from minercdc.config.converters import JSON, ConverterConfig
 from minercdc.config.custom_converters import CustomConverter, take_custom_converters
+from minercdc.config.elsewhere import elsewhere, take_known_elsewhere, take_not_read
 from minercdc.config.envelopes import without_envelope
 from minercdc.config.files import FileProperties, read_file
 from minercdc.config.flashback import FlashbackConfig
@@ -34,7 +35,7 @@ from minercdc.config.places import UNRESOLVED, independent, origin, placed
 from minercdc.config.post_processors import take_post_processors
 from minercdc.config.providers import Providers, take_providers, variables_used
 from minercdc.config.relay import RelayConfig, implied, refused_by_relay
-from minercdc.config.renaming import Spelled, is_of_server, spelled
+from minercdc.config.renaming import Spelled, default_formats, is_of_server, spelled
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.schema_names import prefix_in_schemas
 from minercdc.config.secondary import SecondaryConfig
@@ -70,7 +71,7 @@ class ConnectorConfig:
     :param snapshot_selects: SELECTs by upper-case `SCHEMA.TABLE`.
     :param kafka_client, signal_client: librdkafka's settings for the data, and for the signal topic; `lake_spark`: Spark's
         (`spark.*`).
-    :param ignored: properties without effect, with the reason.
+    :param ignored: properties without effect, with the reason; `not_read`: of these, the ones that Debezium does not read either.
     :param notices: by older name, what to change. `origins`: by property, the file and line where it is given.
     :param given: all properties that are given, not of the environment: name -> value, placeholders resolved; with secrets.
     """
@@ -108,6 +109,7 @@ class ConnectorConfig:
     signal_client: Mapping[str, str]
     lake_spark: Mapping[str, str]
     ignored: Mapping[str, str]
+    not_read: frozenset[str] = frozenset()
     notices: Mapping[str, str] = field(default_factory=dict, compare=False)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     given: Mapping[str, str] = field(default_factory=dict, compare=False)
@@ -151,7 +153,7 @@ def standing(name: str) -> tuple[str, str]:
         return "implemented", ""
     if name in debezium.INERT:
         return "some values", debezium.INERT[name][0]
-    return _elsewhere(name)
+    return elsewhere(name)
 
 
 Examination: TypeAlias = Callable[[ConnectorConfig, Collection[str]], Iterator[str]]
@@ -229,9 +231,8 @@ def _parse(content: FileProperties, where: str, examine: Examination = _nothing_
     problems += refused_by_relay({one.name: one.value for one in found}, column_rules)
     problems += _of_another_database(rest.get("connector.class", ""))
     custom_converters = take_custom_converters(rest, problems)
-    ignored = post_processed | dict(
-        _take_known_elsewhere(rest, problems, given["database"].get("database.connection.adapter", ""))
-    )
+    not_read = dict(take_not_read(rest, {one.name: one.value for one in found}))
+    ignored = post_processed | not_read | dict(take_known_elsewhere(rest, problems))
     problems += (_unknown(one.given_as) for one in found if one.name in rest)
     sections = {name: checked(section, given[name], problems, unusable) for name, section in SECTIONS.items()}
     _check_together(sections, creation, selects, transforms, problems, unusable)
@@ -246,6 +247,7 @@ def _parse(content: FileProperties, where: str, examine: Examination = _nothing_
         "signal_client": signal_client,
         "lake_spark": lake_spark,
         "ignored": ignored,
+        "not_read": frozenset(not_read),
         "notices": {one.given_as: one.notice for one in found if one.notice},
         "given": {one.name: one.value for one in found},
         "origins": {one.name: origin(one, content, where) for one in found},
@@ -263,7 +265,8 @@ def _refuse_any(problems: Collection[str], found: Collection[Spelled], content: 
 
 
 def _with_implied(values: Mapping[str, str]) -> Mapping[str, str]:
-    return implied(values) | dict(values) if values.get("debezium.sink.type") == "relay" else values
+    more = implied(values) if values.get("debezium.sink.type") == "relay" else default_formats(values)
+    return more | dict(values)
 
 
 def _two_nodes(rest: Mapping[str, str], log_mining: Mapping[str, str]) -> Iterator[str]:
@@ -354,43 +357,3 @@ def _resolved(
             unresolved.add(name)
             resolved = "" if name.endswith(_LISTS) else "1"
         yield name, resolved
-
-
-def _take_known_elsewhere(rest: dict[str, str], problems: list[str], given_adapter: str) -> Iterator[tuple[str, str]]:
-    """Take known properties without a section out of `rest`: yield the ones without effect; others are problems."""
-    adapter = given_adapter.lower()
-    for name in list(rest):
-        if name.startswith("xstream.") and adapter not in ("", "xstream"):
-            del rest[name]
-            yield name, f"the adapter is {adapter}"
-            continue
-        if name in debezium.INERT:
-            value, inert = rest.pop(name).strip(), debezium.INERT[name]
-            if value.lower() not in map(str.lower, inert):
-                problems.append(f"{name}: {value} is not supported yet; only {inert[0]}")
-            else:
-                yield name, "this value holds here anyway"
-            continue
-        fate, reason = _elsewhere(name)
-        if fate == "refused":
-            problems.append(f"{name}: not supported ({reason})")
-        elif fate == "without effect":
-            yield name, reason
-        else:
-            continue
-        del rest[name]
-
-
-def _elsewhere(name: str) -> tuple[str, str]:
-    """`refused` or `without effect`, by the name or the longest prefix of it, with the reason; `unknown` otherwise."""
-    if name in debezium.UNSUPPORTED:
-        return "refused", debezium.UNSUPPORTED[name]
-    if name in debezium.IGNORED:
-        return "without effect", debezium.IGNORED[name]
-    found = [prefix for prefix in (*debezium.UNSUPPORTED_PREFIXES, *debezium.IGNORED_PREFIXES) if name.startswith(prefix)]
-    if not found:
-        return "unknown", ""
-    longest = max(found, key=len)
-    if longest in debezium.UNSUPPORTED_PREFIXES:
-        return "refused", debezium.UNSUPPORTED_PREFIXES[longest]
-    return "without effect", debezium.IGNORED_PREFIXES[longest]

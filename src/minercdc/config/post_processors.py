@@ -20,12 +20,16 @@ def take_post_processors(properties: dict[str, str], problems: list[str]) -> dic
     """
     ignored: dict[str, str] = {}
     for name in [name.strip() for name in properties.pop("post.processors", "").split(",") if name.strip()]:
-        prefix = (
-            f"post.processors.{name}." if any(p.startswith(f"post.processors.{name}.") for p in properties) else f"{name}."
-        )
-        options = {
-            full.removeprefix(prefix): properties.pop(full).strip() for full in list(properties) if full.startswith(prefix)
+        given = {
+            full.removeprefix(prefix): full
+            for prefix in (
+                f"{name}.",
+                f"post.processors.{name}.",
+            )  # as Debezium's manual has it, and as its transforms have it
+            for full in properties
+            if full.startswith(prefix)
         }
+        options = {option: properties.pop(full).strip() for option, full in given.items()}
         kind = options.pop("type", "")
         if kind != RESELECT:
             problems.append(f"{name}.type: {kind or 'nothing'} is no post processor that is built in; only {RESELECT} is")
@@ -34,15 +38,15 @@ def take_post_processors(properties: dict[str, str], problems: list[str]) -> dic
         properties.setdefault(_OURS, "unavailable" if reads else "none")
         for option, value in options.items():
             if option in _IGNORED:
-                ignored[prefix + option] = _IGNORED[option]
+                ignored[given[option]] = _IGNORED[option]
             elif option == "reselect.error.handling.mode" and value.lower() == "warn":
-                ignored[prefix + option] = "a value that cannot be read stays the placeholder anyway"
+                ignored[given[option]] = "a value that cannot be read stays the placeholder anyway"
             elif option == "reselect.error.handling.mode":
                 problems.append(
-                    f"{prefix}{option}: only WARN is supported; a value that cannot be read stays the placeholder"
+                    f"{given[option]}: only WARN is supported; a value that cannot be read stays the placeholder"
                 )
             elif option in ("reselect.columns.include.list", "reselect.columns.exclude.list"):
-                problems.append(f"{prefix}{option}: not supported; {_OURS} is about all columns with large values")
+                problems.append(f"{given[option]}: not supported; {_OURS} is about all columns with large values")
             else:
-                problems.append(f"{prefix}{option}: this post processor has no such option")
+                problems.append(f"{given[option]}: this post processor has no such option")
     return ignored

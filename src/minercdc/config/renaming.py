@@ -9,12 +9,14 @@ internal.X                         X, where X is known
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from minercdc.config.converters import APICURIO_AVRO, APICURIO_JSON, AVRO, CLOUD_EVENTS, JSON, PROTOBUF, STRING
 from minercdc.config.messages import without_salt
+from minercdc.config.section import environment_name
 
 SERVER: Final = "debezium."
 _SOURCE: Final = "debezium.source."
@@ -93,12 +95,13 @@ _VALUES: Mapping[str, Callable[[str], str]] = {
 _AVRO_OF_EVENTS: Final = "value.converter.avro."  # of a CloudEvent's data
 _FORMATS: Mapping[str, str] = {
     "json": JSON,
+    "jsonbytearray": JSON,
     "avro": AVRO,
     "protobuf": PROTOBUF,
     "cloudevents": CLOUD_EVENTS,
     "simplestring": STRING,
 }
-_WITH_APICURIO: Mapping[str, str] = {"json": APICURIO_JSON, "avro": APICURIO_AVRO}
+_WITH_APICURIO: Mapping[str, str] = {"json": APICURIO_JSON, "jsonbytearray": APICURIO_JSON, "avro": APICURIO_AVRO}
 _APICURIO_OF: Mapping[str, frozenset[str]] = {
     side: frozenset({f"{_FORMAT}{side}.apicurio.registry.url", f"{_FORMAT}apicurio.registry.url"})
     for side in ("key", "value")
@@ -121,6 +124,19 @@ class Spelled(NamedTuple):
 def is_of_server(properties: Collection[str]) -> bool:
     """Whether these are the properties of a file of Debezium Server."""
     return any(name.startswith(_SOURCE) for name in properties)
+
+
+def default_formats(properties: Mapping[str, str]) -> dict[str, str]:
+    """The formats that Debezium Server gives keys and values where its file names none: Connect's JSON, whose schemas are on. {} for
+    another file, and for a sink that Debezium Server does not have."""
+    if not is_of_server(properties) or properties.get("debezium.sink.type", "kafka").strip().lower() != "kafka":
+        return {}
+    bare = {name.removeprefix(_SOURCE) for name in properties}
+    return {
+        f"{_FORMAT}{side}": "json"
+        for side in ("key", "value")
+        if not bare & {f"{_FORMAT}{side}", f"{side}.converter"} and environment_name(f"{side}.converter") not in os.environ
+    }
 
 
 def spelled(properties: Mapping[str, str], known: Callable[[str], bool], problems: list[str]) -> Iterator[Spelled]:

@@ -23,10 +23,12 @@ class AvroFormat:
     registry once for a topic, and again after a refusal.
 
     :param naming: for the hints of errors.
+    :param meta_data: schemas have Connect's properties, `connect.*`.
     """
 
-    def __init__(self, schemas: RegisteredSchemas, naming: Naming = NOT_ADJUSTED) -> None:
+    def __init__(self, schemas: RegisteredSchemas, naming: Naming = NOT_ADJUSTED, *, meta_data: bool = True) -> None:
         self.schemas = schemas
+        self._meta_data = meta_data
         self._naming = naming
         self.has_headers = schemas.has_headers
         self._refusals = Refusals()
@@ -70,7 +72,7 @@ class AvroFormat:
 
     def _identity(self, topic: str, connect: Schema) -> Identity:
         try:
-            avro = avro_schema(connect, self._naming)
+            avro = avro_schema(connect, self._naming, meta_data=self._meta_data)
             text = avro_text(avro)
             if (topic, text) not in self._identities:
                 name, same = str(connect.get("name") or ""), partial(_same, avro=avro)

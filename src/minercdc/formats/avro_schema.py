@@ -38,14 +38,15 @@ _NAMESPACE, _DEFAULT_NAME = "io.confluent.connect.avro", "ConnectDefault"
 _RULE = "they have letters, digits and _ only, and begin with no digit"
 
 
-def avro_schema(schema: Schema, naming: Naming = NOT_ADJUSTED) -> Avro:
+def avro_schema(schema: Schema, naming: Naming = NOT_ADJUSTED, *, meta_data: bool = True) -> Avro:
     """The Avro schema of a Connect schema.
 
     :param naming: for the hints of errors.
+    :param meta_data: with the properties `connect.*`.
     :raises RecordSchemaError: a name in it is none of Avro's, two structs of one name differ, or a number has a negative scale.
     :raises SinkError: a name is none of Avro's in a part that the names of all tables have (`topic.prefix`).
     """
-    return _Conversion(naming).typed(schema, "")
+    return _Conversion(naming, meta_data).typed(schema, "")
 
 
 def avro_text(schema: Avro) -> str:
@@ -54,8 +55,9 @@ def avro_text(schema: Avro) -> str:
 
 
 class _Conversion:
-    def __init__(self, naming: Naming) -> None:
+    def __init__(self, naming: Naming, meta_data: bool) -> None:
         self._naming = naming
+        self._properties = _properties if meta_data else _no_properties
         self._known: dict[str, Schema] = {}  # structs that are defined by now, by their full names
 
     def typed(self, schema: Schema, namespace: str) -> Avro:
@@ -80,12 +82,10 @@ class _Conversion:
             typed = {"type": "map", "values": self.typed(schema["values"], namespace)}
         else:
             typed = {"type": _TYPES[kind]}
-        if kind in ("int8", "int16"):
-            typed["connect.type"] = kind
         name = schema.get("name")
         if name == DECIMAL:
             typed |= _decimal(schema)
-        typed |= _properties(schema)
+        typed |= self._properties(schema)
         if name == DECIMAL:
             typed["logicalType"] = "decimal"
         elif isinstance(name, str) and name in _LOGICAL:
@@ -113,7 +113,7 @@ class _Conversion:
         if twice := next((one for one in names if names.count(one) > 1), None):
             raise RecordSchemaError(f"two fields of {full} are named {twice}")
         record["fields"] = [self._field(field, own) for field in schema["fields"]]
-        return record | _properties(schema)
+        return record | self._properties(schema)
 
     def _field(self, schema: Schema, namespace: str) -> dict[str, Any]:
         name = schema["field"]
@@ -140,7 +140,9 @@ def _decimal(schema: Schema) -> dict[str, int]:
 
 def _properties(schema: Schema) -> dict[str, Any]:
     """What Avro has no words for, in the converter's order."""
-    found = {}
+    found: dict[str, Any] = {}
+    if schema["type"] in ("int8", "int16"):
+        found["connect.type"] = schema["type"]
     if "doc" in schema:
         found["connect.doc"] = schema["doc"]
     if "version" in schema:
@@ -152,6 +154,10 @@ def _properties(schema: Schema) -> dict[str, Any]:
     if "name" in schema:
         found["connect.name"] = schema["name"]
     return found
+
+
+def _no_properties(_: Schema) -> dict[str, Any]:
+    return {}
 
 
 def _default(schema: Schema) -> Any:

@@ -1,6 +1,7 @@
 """Values as CloudEvents 1.0, as Debezium's CloudEventsConverter writes them; and in binary mode, which it does not have.
 
-    id, source, time          of the change, made of the members of `source`
+    id                        Debezium's, and after it what differs between changes of one SCN; the same again when a change is sent again
+    source, time              of the change, made of the members of `source`
     iodebezium<member>        op, the members of `source` and of `transaction`, without the underscores of their names; int64 as text
     data                      before and after: JSON, with their schema where it is wanted, or Avro as bytes
 
@@ -11,6 +12,7 @@ schemas have names of Debezium's; a value with another name, which is no envelop
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,7 +33,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEAD, _REST = b'{"before":', b',"source":{'
 _TRANSACTION = {"id": "txid", "total_order": "txtotalorder", "data_collection_order": "txdatacollectionorder"}
 _REQUIRED = ("id", "source", "specversion", "type", "time", "datacontenttype")
-Attributes: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
+Attributes: TypeAlias = Callable[[Mapping[str, Any], bytes], dict[str, Any]]
+"""Makes attributes of an envelope's members from `source` on, and the text of those before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,8 @@ class CloudEventsFormat:
 
         def written(document: bytes, begin: int, end: int) -> bytes:
             at = _place(topic, document, begin, end)
-            text = json.dumps(attributes(_rest(document, at, end)), separators=(",", ":"), ensure_ascii=False)
+            found = attributes(_rest(document, at, end), document[begin:at])
+            text = json.dumps(found, separators=(",", ":"), ensure_ascii=False)
             content = data(document, begin, at)
             if self._avro is not None:
                 content = b'"' + base64.b64encode(content) + b'"'
@@ -106,7 +110,8 @@ class CloudEventsFormat:
         attributes = _attributes(fields, data_schema, self._content_type, extensions=self._options.extensions)
 
         def made(document: bytes, begin: int, end: int) -> tuple[tuple[str, bytes], ...]:
-            found = attributes(_rest(document, _place(topic, document, begin, end), end))
+            at = _place(topic, document, begin, end)
+            found = attributes(_rest(document, at, end), document[begin:at])
             content = ("content-type", found.pop("datacontenttype").encode())
             return (content, *((f"ce_{name}", str(value).encode()) for name, value in found.items() if value is not None))
 
@@ -152,7 +157,7 @@ class CloudEventsFormat:
             if name not in writers:
                 schema = _event_schema(fields, self._options.adjusted(name), extensions=self._options.extensions)
                 writers[name] = avro.compile(topic, json.dumps(schema).encode())
-            event = {**attributes(rest), "data": base64.b64encode(data(document, begin, at)).decode()}
+            event = {**attributes(rest, document[begin:at]), "data": base64.b64encode(data(document, begin, at)).decode()}
             payload = json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode()
             return writers[name](payload, 0, len(payload))
 
@@ -197,11 +202,10 @@ def _attributes(fields: Mapping[str, Schema], data_schema: str, content_type: st
     if extensions:
         _check_extensions([member["field"] for member in fields["source"]["fields"]])
 
-    def attributes(rest: Mapping[str, Any]) -> dict[str, Any]:
+    def attributes(rest: Mapping[str, Any], rows: bytes) -> dict[str, Any]:
         source = rest["source"]
-        places = (f"{name}:{_shown(source.get(name))}" for name in ("name", "scn", "commit_scn", "lcr_position"))
         found: dict[str, Any] = {
-            "id": ";".join(places),
+            "id": _id(source, rest["op"], rows),
             "source": f"/debezium/oracle/{source['name']}",
             "specversion": "1.0",
             "type": _TYPE,
@@ -259,6 +263,19 @@ def _member(name: str, kind: str, *, optional: bool = False) -> Schema:
 
 def _extension(name: str) -> str:
     return "iodebezium" + name.replace("_", "")
+
+
+def _id(source: Mapping[str, Any], op: str, rows: bytes) -> str:
+    """The id of an event. Debezium's is that of the SCN, which all rows of a statement share; readers that pass over ids they know would
+    lose them. A change has its number within its transaction, with its operation, since a change of the key is a delete and a create;
+    a row of a snapshot its ROWID, and where there is none the digest of its values."""
+    places = [f"{name}:{_shown(source.get(name))}" for name in ("name", "scn", "commit_scn", "lcr_position")]
+    places += [f"table:{'.'.join(_shown(source.get(name)) for name in ('db', 'schema', 'table'))}", f"op:{op}"]
+    if source.get("txSeq") is not None:
+        places.append(f"change:{_shown(source.get('txId'))}/{source['txSeq']}")
+    else:
+        places.append(f"row:{source.get('row_id') or hashlib.sha256(rows).hexdigest()[:32]}")
+    return ";".join(places)
 
 
 def _shown(value: object) -> str:

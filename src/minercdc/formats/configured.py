@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from minercdc.config.converters import (
     APICURIO_AVRO,
     APICURIO_JSON,
@@ -19,6 +21,7 @@ from minercdc.formats.apicurio import ApicurioRegistry, ApicurioSchemas, Strateg
 from minercdc.formats.avro import AvroFormat
 from minercdc.formats.cloud_events import CloudEventsFormat, CloudEventsOptions
 from minercdc.formats.converting import Format, RecordConverter, Side
+from minercdc.formats.defaults import WithDefaults
 from minercdc.formats.ext_json import ExtJsonFormat
 from minercdc.formats.json_format import JsonFormat
 from minercdc.formats.naming import NOT_ADJUSTED, Naming
@@ -35,26 +38,30 @@ from minercdc.schema.name_adjustment import schema_name
 def record_converter(
     config: ConverterConfig,
     timeout: float,
-    json_schemas: tuple[bool, bool] | None = None,
+    json_schemas: Mapping[SideName, bool] | None = None,
     naming: Naming = NOT_ADJUSTED,
 ) -> RecordConverter | None:
     """The converter of keys and values; None where they stay JSON as the encoders print it.
 
     :param timeout: seconds to try to reach a registry for.
-    :param json_schemas: whether JSON keys, and values, are written with their schemas; None: they stay as they are printed.
+    :param json_schemas: of the sides whose JSON is not printed in its form yet: whether it is written with its schema.
     :param naming: of what is in the schemas, for the hints of errors.
     :raises ConfigError: a certificate cannot be read.
     """
-    if config.key_converter == config.value_converter == JSON and json_schemas is None:
-        return None
     chosen = _Chosen(config, timeout, naming)
 
     def side(name: SideName) -> Side | None:
+        made: Format
         if getattr(config, f"{name}_converter") != JSON:
-            return Side(chosen.format(name))
-        return Side(JsonFormat(schemas=json_schemas[name == "value"])) if json_schemas else None
+            made = chosen.format(name)
+        elif json_schemas is not None and name in json_schemas:
+            made = JsonFormat(schemas=json_schemas[name])
+        else:
+            return None
+        return Side(WithDefaults(made) if config.fills_nulls(name) else made)
 
-    return RecordConverter(side("key"), side("value"))
+    key, value = side("key"), side("value")
+    return RecordConverter(key, value) if key is not None or value is not None else None
 
 
 class _Chosen:
@@ -69,11 +76,11 @@ class _Chosen:
     def format(self, side: SideName) -> Format:
         match getattr(self._config, f"{side}_converter"):
             case value if value == AVRO:
-                return AvroFormat(self._confluent(side), self._naming)
+                return self._avro(side, self._confluent(side))
             case value if value == PROTOBUF:
                 return self._protobuf(side)
             case value if value == APICURIO_AVRO:
-                return AvroFormat(self._apicurio(side), self._naming)
+                return self._avro(side, self._apicurio(side))
             case value if value == APICURIO_JSON:
                 return ExtJsonFormat(self._apicurio(side))
             case value if value == STRING:
@@ -110,7 +117,11 @@ class _Chosen:
         if not kind:
             return CloudEventsFormat(options)
         schemas: RegisteredSchemas = self._apicurio(side) if kind == "apicurio" else self._confluent(side)
-        return CloudEventsFormat(options, AvroFormat(schemas, self._naming))
+        return CloudEventsFormat(options, self._avro(side, schemas))
+
+    def _avro(self, side: SideName, schemas: RegisteredSchemas) -> AvroFormat:
+        meta_data = getattr(self._config, f"{side}_converter_connect_meta_data")
+        return AvroFormat(schemas, self._naming, meta_data=meta_data)
 
     def _confluent(self, side: SideName) -> ConfluentSchemas:
         properties = self._config.registry(side)

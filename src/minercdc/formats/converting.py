@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 Write: TypeAlias = Callable[[bytes, int, int], bytes]
 """Rewrites the JSON payload that a document has between two bytes."""
 
-_KEYS = frozenset({"__debezium.newkey", "__debezium.oldkey"})
-Headers: TypeAlias = tuple[tuple[str, bytes], ...]
+KEY_HEADERS = frozenset({"__debezium.newkey", "__debezium.oldkey"})
+"""Headers that hold the key that a record had before, or has after, a change of the key."""
+Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 MakeHeaders: TypeAlias = Callable[[bytes, int, int], Headers]
 """Headers for the JSON payload that a document has between two bytes."""
 
@@ -183,7 +184,8 @@ class RecordConverter:
                 record.key = self._key.rewritten(record.topic, record.key)
             if record.headers:
                 record.headers = tuple(
-                    (name, payload_of(value) if name in _KEYS else value) for name, value in record.headers
+                    (name, payload_of(value) if value is not None and name in KEY_HEADERS else value)
+                    for name, value in record.headers
                 )
         if self._value is not None and record.value is not None:
             record.value = self._value.rewritten(record.topic, record.value)

@@ -79,7 +79,7 @@ def _texts(schema: Schema, topic: str) -> Text:
         return lambda values: "{" + ", ".join(f"{k}={'null' if v is None else entry(v)}" for k, v in values.items()) + "}"
     if name == DECIMAL:
         scale = int(schema["parameters"]["scale"])
-        return lambda value: str(Decimal(int.from_bytes(base64.b64decode(value), "big", signed=True)).scaleb(-scale, _EXACT))
+        return lambda value: str(decimal_of(value, scale))
     if kind == "bytes" or name in (DATE, TIME, TIMESTAMP):
         what = "bytes" if kind == "bytes" else str(name)
         raise RecordSchemaError(
@@ -89,8 +89,8 @@ def _texts(schema: Schema, topic: str) -> Text:
         )
     return {
         "boolean": lambda value: "true" if value else "false",
-        "float": _float,
-        "double": _double,
+        "float": java_float,
+        "double": java_double,
         "string": _string,
     }.get(kind, str)
 
@@ -117,11 +117,21 @@ def _string(value: str) -> str:
     return value
 
 
-def _double(value: float | str) -> str:
+def decimal_of(value: str, scale: int) -> Decimal:
+    """The number that a Decimal of Connect is. As text it is what Java's BigDecimal.toString gives.
+
+    :param value: its bytes in base64.
+    """
+    return Decimal(int.from_bytes(base64.b64decode(value), "big", signed=True)).scaleb(-scale, _EXACT)
+
+
+def java_double(value: float | str) -> str:
+    """A DOUBLE as Java prints it; NaN and the infinities may be given as texts."""
     return _java(repr(float(value)), float(value))
 
 
-def _float(value: float | str) -> str:
+def java_float(value: float | str) -> str:
+    """A FLOAT as Java prints it; NaN and the infinities may be given as texts."""
     number = _FLOAT.unpack(_FLOAT.pack(float(value)))[0]
     shorter = (f"{number:.{digits}g}" for digits in range(1, 10))
     return _java(next(one for one in shorter if _same(float(one), number)), number)

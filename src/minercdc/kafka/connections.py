@@ -64,7 +64,7 @@ class Connections:
         """
         settings = {
             "partitioner": "murmur2_random",  # the same partition as Java's producer chooses
-            "compression.type": "lz4",
+            "compression.type": "none",  # as Kafka's and Connect's; some clients read no other codec but gzip as they are installed
             "linger.ms": 5,
             "queue.buffering.max.messages": 200_000,
             "queue.buffering.max.kbytes": 262_144,

@@ -27,7 +27,7 @@ _HEAD = struct.Struct(">IIc")
 HEAD_BYTES = _HEAD.size
 _CHECKED = struct.Struct(">Ic")
 _RECORD = struct.Struct(">HiiH")  # lengths of topic, key, value (-1: null), number of headers
-_NAMED = struct.Struct(">HI")  # of a header: lengths of name and value
+_NAMED = struct.Struct(">Hi")  # of a header: lengths of name and value (-1: null)
 _MARK = b"COMMIT"
 
 
@@ -84,7 +84,7 @@ class StoredRecord(NamedTuple):
     topic: str
     key: bytes | None
     value: bytes | None
-    headers: tuple[tuple[str, bytes], ...]
+    headers: tuple[tuple[str, bytes | None], ...]
 
 
 def frame(kind: bytes, payload: bytes) -> bytes:
@@ -187,7 +187,7 @@ def record_frame(record: Record) -> bytes:
     payload = _RECORD.pack(len(topic), *sizes, len(record.headers)) + topic + (key or b"") + (value or b"")
     for name, content in record.headers:
         encoded = name.encode()
-        payload += _NAMED.pack(len(encoded), len(content)) + encoded + content
+        payload += _NAMED.pack(len(encoded), -1 if content is None else len(content)) + encoded + (content or b"")
     return frame(RECORD, payload)
 
 
@@ -205,8 +205,9 @@ def record_of(payload: bytes, number: int, time_ms: int) -> StoredRecord:
     for _ in range(count):
         name_size, size = _NAMED.unpack_from(payload, at)
         at += _NAMED.size
-        headers.append((payload[at : at + name_size].decode(), payload[at + name_size : at + name_size + size]))
-        at += name_size + size
+        name, at = payload[at : at + name_size].decode(), at + name_size
+        content, at = (None, at) if size < 0 else (payload[at : at + size], at + size)
+        headers.append((name, content))
     return StoredRecord(number, time_ms, topic, key, value, tuple(headers))
 
 

@@ -1,6 +1,6 @@
 """Writes records as JSON, one a line: to a file, exactly once, or to standard output, at least once.
 
-{"topic": "shop.SHOP.ORDERS", "key": {..}, "value": {..}, "headers": {"name": "text"}}
+{"topic": "shop.SHOP.ORDERS", "key": {..}, "value": {..}, "headers": {"name": "text or null"}}
 
 file     lines -> disk, then a file beside it with the offset and the length of the lines -> disk; a start cuts off what is longer
 stdout   lines, then the offset: a connector that is killed in between writes them again
@@ -47,10 +47,10 @@ def _topic_text(topic: str) -> bytes:
 
 
 @lru_cache(maxsize=1 << 12)
-def _headers_text(headers: tuple[tuple[str, bytes], ...]) -> bytes:
+def _headers_text(headers: tuple[tuple[str, bytes | None], ...]) -> bytes:
     if not headers:
         return b"}\n"
-    named = {name: content.decode(errors="replace") for name, content in headers}
+    named = {name: None if content is None else content.decode(errors="replace") for name, content in headers}
     return b',"headers":%b}\n' % json.dumps(named, separators=(",", ":")).encode()
 
 

@@ -16,12 +16,13 @@ from minercdc.errors import ValueDecodeError
 from minercdc.formats.connect import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 from minercdc.transforms.fields import members, on
 from minercdc.transforms.record import BySchema, ConnectRecord, Transform, Typed, floating, typed
-from minercdc.transforms.schemas import field_of, fields_of, struct_like
+from minercdc.transforms.schemas import basics, fields_of, struct_like
 
 Convert: TypeAlias = Callable[[Any], Any]
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _WRITTEN = {"float32": "float", "float64": "double"}
 _TEMPORAL = (DATE, TIME, TIMESTAMP)
+_LOGICAL = (DECIMAL, *_TEMPORAL)
 
 
 def cast(options: options_of.Cast, side: Side) -> Transform:
@@ -32,11 +33,15 @@ def cast(options: options_of.Cast, side: Side) -> Transform:
 
     def compiled(schema: Schema) -> tuple[Schema, Mapping[str, Convert]]:
         if whole is not None:
-            return _cast_schema(schema, whole), {"": _casting(schema, whole)}
+            convert = _casting(schema, whole)
+            return _whole_schema(schema, whole, convert), {"": convert}
         fields = fields_of(schema, "Cast")
-        made = [_cast_schema(field, wanted[field["field"]]) if field["field"] in wanted else field for field in fields]
         converts = {field["field"]: _casting(field, wanted[field["field"]]) for field in fields if field["field"] in wanted}
-        return struct_like(schema, made), converts
+        made = [
+            _cast_schema(field, wanted[field["field"]], converts[field["field"]]) if field["field"] in wanted else field
+            for field in fields
+        ]
+        return struct_like(schema, made, optional=bool(schema.get("optional"))), converts
 
     by_schema = BySchema(compiled)
 
@@ -55,11 +60,21 @@ def _converted(values: Mapping[str, Any], converts: Mapping[str, Convert]) -> di
     }
 
 
-def _cast_schema(schema: Schema, target: str) -> Schema:
+def _cast_schema(schema: Schema, target: str, convert: Convert) -> Schema:
+    """The schema of a cast field: as Connect, without the name that it had, and with its default cast."""
     made: Schema = {"type": _WRITTEN.get(target, target), "optional": schema.get("optional", False)}
+    if schema.get("default") is not None:
+        made["default"] = convert(schema["default"])
     if "field" in schema:
         made["field"] = schema["field"]
     return made
+
+
+def _whole_schema(schema: Schema, target: str, convert: Convert) -> Schema:
+    """The schema of a key or value that is cast as a whole: as Connect, it keeps the name; but not that of a type of Connect's own,
+    whose values it does not hold any more."""
+    kept = {} if schema.get("name") in _LOGICAL else basics(schema)
+    return {**_cast_schema(schema, target, convert), **kept}
 
 
 def _casting(schema: Schema, target: str) -> Convert:
@@ -127,18 +142,24 @@ def timestamp_converter(options: options_of.TimestampConverter, side: Side) -> T
     to 9999 is wanted. Raises ValueError for a format that is not supported."""
     pieces = _pieces(options.format) if options.format else []
 
-    def compiled(schema: Schema) -> tuple[Schema, Callable[[Any], int]]:
-        field = field_of(schema, options.field, f"the {side}") if options.field else schema
-        made = _target(field, options.target_type)
-        if options.field:
-            made = struct_like(schema, [made if f is field else f for f in schema["fields"]])
-        return made, _reading(field, options, pieces)
+    def compiled(schema: Schema) -> tuple[Schema, Callable[[Any], int] | None]:
+        if not options.field:
+            return _target(schema, options.target_type), _reading(schema, options, pieces)
+        fields = fields_of(schema, "TimestampConverter")
+        # A field that the record does not have is no mistake: one chain serves all tables.
+        found = next((field for field in fields if field["field"] == options.field), None)
+        if found is None:
+            return schema, None
+        made = [_target(field, options.target_type) if field is found else field for field in fields]
+        return struct_like(schema, made, optional=bool(schema.get("optional"))), _reading(found, options, pieces)
 
     by_schema = BySchema(compiled)
     writing = _writing(options, pieces)
 
     def change(content: Typed, _: ConnectRecord) -> Typed:
         schema, read = by_schema(content.schema)
+        if read is None:
+            return content
         if not options.field:
             return typed(schema, None if content.value is None else writing(read(content.value)))
         values = members(content, options.replace_null_with_default)

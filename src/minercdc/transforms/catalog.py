@@ -42,6 +42,7 @@ _OF_SIDE: dict[type[Options], Callable[[Any, Side], Transform]] = {
     field_options.ExtractField: fields.extract_field,
     field_options.HoistField: fields.hoist_field,
     field_options.Flatten: fields.flatten,
+    field_options.HeaderFrom: headers.header_from,
     field_options.SetSchemaMetadata: fields.set_schema_metadata,
     field_options.Cast: casts.cast,
     field_options.TimestampConverter: casts.timestamp_converter,

@@ -10,14 +10,17 @@ from minercdc.contracts import Record, RecordEncoder, RunEncoder
 from minercdc.errors import DecodeError, RecordSchemaError, ValueDecodeError
 from minercdc.events import ChangeEvent, Event
 from minercdc.formats.connect import Schema, numbered, schema_of, split
-from minercdc.formats.converting import rewriting
+from minercdc.formats.converting import KEY_HEADERS, rewriting
 from minercdc.kafka.refused_topics import RefusedTopics
 from minercdc.transforms.chain import Chain
-from minercdc.transforms.record import BySchema, ConnectRecord, Headers, Typed, utf8
+from minercdc.transforms.header_values import printed
+from minercdc.transforms.record import BySchema, ConnectRecord, Headers, Typed, typed
+from minercdc.transforms.schemas import OPTIONAL_STRING
 
 _log = logging.getLogger(__name__)
 _HEAD = len(b'{"schema":')
 _BETWEEN = b',"payload":'
+_NULL = typed(OPTIONAL_STRING, None)
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
@@ -53,7 +56,7 @@ class RecordTransformer:
             return record
         headers: Headers = ()
         if record.headers:
-            headers = tuple((name, self._typed(text) or text) for name, text in record.headers)
+            headers = tuple((name, _NULL if text is None else self._typed(text) or text) for name, text in record.headers)
         done = self._chain(ConnectRecord(record.topic, key, value, headers, record.partition))
         if done is None:
             return None
@@ -65,7 +68,7 @@ class RecordTransformer:
             done.topic,
             record.key if done.key is key else self._document(done.key),
             record.value if done.value is value else self._document(done.value),
-            tuple((name, _header(content)) for name, content in done.headers) if done.headers else (),
+            tuple((name, _header(name, content)) for name, content in done.headers) if done.headers else (),
             partition,
         )
 
@@ -156,9 +159,9 @@ def _key(records: Sequence[Record]) -> str:
     return "none" if parts is None else parts[1].decode()
 
 
-def _header(content: Typed | bytes) -> bytes:
-    """A header as Connect's SimpleHeaderConverter writes it: texts as they are, others as JSON. Raises ValueDecodeError as
-    `utf8`."""
-    if isinstance(content, bytes):
+def _header(name: str, content: Typed | bytes | None) -> bytes | None:
+    """A header as Connect's SimpleHeaderConverter writes it; one that holds a record's key as the key's JSON, which it is without
+    transformations, too. Raises ValueDecodeError as `header_values.printed`."""
+    if not isinstance(content, Typed):
         return content
-    return utf8(content.value) if isinstance(content.value, str) else content.text
+    return content.text if name in KEY_HEADERS else printed(content)

@@ -215,7 +215,7 @@ def flatten(options: options_of.Flatten, side: Side) -> Transform:
                 yield at, {**field, "optional": may_lack, "field": options.delimiter.join(at)}
 
     def compiled(schema: Schema) -> tuple[Schema, Sequence[tuple[tuple[str, ...], str]]]:
-        found = list(leaves(schema, (), False))
+        found = list(leaves(schema, (), bool(schema.get("optional"))))
         return struct_like(schema, [field for _, field in found]), [(path, field["field"]) for path, field in found]
 
     by_schema = BySchema(compiled)
@@ -241,7 +241,14 @@ def set_schema_metadata(options: options_of.SetSchemaMetadata, side: Side) -> Tr
     given = {"name": options.schema_name or None, "version": options.schema_version}
     changes = {name: value for name, value in given.items() if value is not None}
     by_schema = BySchema(lambda schema: {**schema, **changes})
-    return on(side, lambda content, _: Typed(by_schema(content.schema), content.text))
+
+    def change(content: Typed, _: ConnectRecord) -> Typed:
+        schema = by_schema(content.schema)
+        if options.replace_null_with_default and schema["type"] == "struct":
+            return typed(schema, with_defaults(content.schema, content.value))
+        return Typed(schema, content.text)
+
+    return on(side, change)
 
 
 def value_to_key(options: options_of.ValueToKey) -> Transform:

@@ -1,4 +1,4 @@
-"""Transformations of headers: HeaderToValue, InsertHeader, DropHeaders."""
+"""Transformations of headers: HeaderToValue, HeaderFrom, InsertHeader, DropHeaders."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from minercdc.config.field_options import HeaderFrom
+from minercdc.config.registries import Side
 from minercdc.config.transform_options import DropHeaders, HeaderToValue, InsertHeader
 from minercdc.errors import ValueDecodeError
 from minercdc.formats.connect import Schema
-from minercdc.transforms.record import ConnectRecord, Transform, Typed, typed
-from minercdc.transforms.schemas import STRING, fields_of, member, struct_like
+from minercdc.transforms.fields import members
+from minercdc.transforms.header_values import inferred
+from minercdc.transforms.record import BySchema, ConnectRecord, Transform, Typed, typed
+from minercdc.transforms.schemas import STRING, bare, field_of, fields_of, member, struct_like
 
 
 def header_to_value(options: HeaderToValue) -> Transform:
@@ -51,15 +55,17 @@ def _typed(content: Typed | bytes) -> Typed:
 
 
 def _with_field(schema: Schema, path: tuple[str, ...], added: Schema) -> Schema:
+    """The schema with one more field at the end of a path. As Debezium, a whole key or value is not optional then; a struct within it
+    stays so, since `before` and `after` may be null."""
     name, *rest = path
     fields = fields_of(schema, "HeaderToValue")
-    others = {part: schema[part] for part in ("field",) if part in schema}
+    others: Schema = {"field": schema["field"], "optional": bool(schema.get("optional"))} if "field" in schema else {}
     if not rest:
-        return struct_like(schema, [*fields, member(added, name)], optional=schema.get("optional", False), **others)
+        return struct_like(schema, [*fields, member(added, name)], **others)
     if all(field["field"] != name for field in fields):
         raise ValueDecodeError(f"the value has no struct {name}")
     inner = [_with_field(field, tuple(rest), added) if field["field"] == name else field for field in fields]
-    return struct_like(schema, inner, optional=schema.get("optional", False), **others)
+    return struct_like(schema, inner, **others)
 
 
 def _with_value(value: Mapping[str, Any] | None, path: tuple[str, ...], added: Any) -> Mapping[str, Any] | None:
@@ -69,9 +75,37 @@ def _with_value(value: Mapping[str, Any] | None, path: tuple[str, ...], added: A
     return {**value, name: _with_value(value[name], tuple(rest), added) if rest else added}
 
 
+def header_from(options: HeaderFrom, side: Side) -> Transform:
+    """The transformation HeaderFrom: headers with the values of fields, after those that there are; the fields stay with `copy` only. A
+    record that lacks the side stays as it is. It raises DecodeError for a record that it does not fit."""
+    pairs = list(zip(options.fields_, options.headers, strict=True))
+
+    def compiled(schema: Schema) -> tuple[Schema, tuple[tuple[str, str, Schema], ...]]:
+        found = tuple((name, header, bare(field_of(schema, name, f"the {side}"))) for name, header in pairs)
+        if options.operation == "copy":
+            return schema, found
+        return struct_like(schema, [field for field in schema["fields"] if field["field"] not in options.fields_]), found
+
+    by_schema = BySchema(compiled)
+
+    def transform(record: ConnectRecord) -> ConnectRecord:
+        content = record.key if side == "key" else record.value
+        if content is None:
+            return record
+        schema, found = by_schema(content.schema)
+        values = members(content, options.replace_null_with_default)
+        headers = record.headers + tuple((header, typed(kind, values[name])) for name, header, kind in found)
+        if options.operation == "move":
+            content = typed(schema, {name: value for name, value in values.items() if name not in options.fields_})
+        return replace(record.with_key(content) if side == "key" else record.with_value(content), headers=headers)
+
+    return transform
+
+
 def insert_header(options: InsertHeader) -> Transform:
-    """The transformation InsertHeader: one more header with a constant text, after those that there are."""
-    added = ((options.header, typed(STRING, options.value_literal)),)
+    """The transformation InsertHeader: one more header with a constant, after those that there are. Its type is the one that Connect
+    infers from the literal."""
+    added = ((options.header, inferred(options.value_literal)),)
     return lambda record: replace(record, headers=record.headers + added)
 
 

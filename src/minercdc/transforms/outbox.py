@@ -53,7 +53,7 @@ class _Router:
         self._tables = BySchema(self._compile)
         self._topic = replacing(options.route_topic_regex, options.route_topic_replacement)
         self._shapes: dict[str, Schema] = {}  # of payloads that are JSON
-        self._versions: dict[tuple[int, int], Schema] = {}
+        self._values: dict[tuple[int, int, int, str], Schema] = {}  # of values with additional fields
 
     def _compile(self, envelope: Schema) -> _Table:
         options, what = self._options, "the outbox table"
@@ -96,7 +96,7 @@ class _Router:
         table, row = self._tables(record.value.schema), envelope["after"]
         schema, payload = self._payload(table, row[self._options.table_field_event_payload])
         headers: Headers = (("id", typed(table.id, row[self._options.table_field_event_id])),)
-        headers += tuple((alias, typed(kind, row[name])) for name, alias, kind in table.headers if row[name] is not None)
+        headers += tuple((alias, typed(kind, row[name])) for name, alias, kind in table.headers)
         key = row[table.key] if table.key else None
         return replace(
             record,
@@ -129,7 +129,7 @@ class _Router:
             return table.payload, payload
         try:
             found = json.loads(payload)
-            schema = _inferred(found)
+            schema = _inferred(found, self._options.table_field_event_payload)
         except ValueError as error:
             _log.warning("table.expand.json.payload: a payload stays text: %s", error)
             return table.payload, payload
@@ -141,20 +141,27 @@ class _Router:
             return None
         if table.value is None:
             return typed(schema, payload)
-        made, version = table.value, self._options.table_field_event_schema_version
-        if schema is not table.payload or version:
-            number = int(row[version]) if version else 0
-            made = self._versions.get((id(schema), number)) or self._versioned(table.value, schema, number)
-        return typed(made, {_PAYLOAD: payload, **{alias: row[name] for name, alias in table.fields}})
-
-    def _versioned(self, value: Schema, payload: Schema, version: int) -> Schema:
-        fields = [member(payload, _PAYLOAD), *value["fields"][1:]]
-        made = self._versions[id(payload), version] = struct_like(value, fields, version=version or None)
-        return made
+        version, by = self._options.table_field_event_schema_version, str(row[self._options.route_by_field])
+        known = (id(table.value), id(schema), int(row[version]) if version else 0, by)
+        if known not in self._values:
+            fields = [member(schema, _PAYLOAD), *table.value["fields"][1:]]
+            name = _named_after(str(table.value.get("name") or ""), by)
+            self._values[known] = struct_like(table.value, fields, name=name, version=known[2] or None)
+        return typed(self._values[known], {_PAYLOAD: payload, **{alias: row[name] for name, alias in table.fields}})
 
 
-def _inferred(value: Any) -> Schema:
-    """The schema of a JSON value; members that are null have none. Raises ValueError for an array of several types."""
+def _named_after(name: str, routed: str) -> str:
+    """The name of a value's schema: that of the outbox's rows, with what the event is routed by before its last part, as Debezium has it."""
+    head, dot, last = name.rpartition(".")
+    return f"{head}{dot}{routed}.{last}" if name else routed
+
+
+def _inferred(value: Any, name: str) -> Schema:
+    """The schema of a JSON value; members that are null have none. Structs have the names of their place, as Debezium gives them. Raises
+    ValueError for an array of several types.
+
+    :param name: of the member that holds it, with those it is in.
+    """
     match value:
         case bool():
             return {"type": "boolean", "optional": True}
@@ -165,10 +172,10 @@ def _inferred(value: Any) -> Schema:
         case str():
             return {"type": "string", "optional": True}
         case dict():
-            fields = [member(_inferred(inner), name) for name, inner in value.items() if inner is not None]
-            return {"type": "struct", "fields": fields, "optional": True}
+            fields = [member(_inferred(inner, f"{name}.{key}"), key) for key, inner in value.items() if inner is not None]
+            return {"type": "struct", "fields": fields, "optional": True, "name": name}
         case list():
-            schemas = [_inferred(item) for item in value if item is not None]
+            schemas = [_inferred(item, name) for item in value if item is not None]
             if any(schema != schemas[0] for schema in schemas):
                 raise ValueError("an array holds values of several types")
             return {

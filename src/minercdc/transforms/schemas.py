@@ -42,10 +42,14 @@ def distinct(fields: Iterable[Schema]) -> list[Schema]:
     return list(found.values())
 
 
+def basics(schema: Schema) -> Schema:
+    """Name, version, doc and parameters of a schema, as far as it has them."""
+    return {name: schema[name] for name in _BASICS if schema.get(name) is not None}
+
+
 def struct_like(schema: Schema, fields: Iterable[Schema], **others: Any) -> Schema:
     """A struct with other fields and the name of `schema`, not optional. Raises RecordSchemaError as `distinct`."""
-    basics = {name: schema[name] for name in _BASICS if schema.get(name) is not None}
-    made: Schema = {"type": "struct", "fields": distinct(fields), "optional": False, **basics, **others}
+    made: Schema = {"type": "struct", "fields": distinct(fields), "optional": False, **basics(schema), **others}
     return {name: value for name, value in made.items() if value is not None}
 
 

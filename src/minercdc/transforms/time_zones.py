@@ -152,4 +152,5 @@ def _zoned(value: str, zone: tzinfo, field: str) -> str:
     text = shown.isoformat() if date else shown.timetz().isoformat()
     at = text.rindex("+" if "+" in text else "-")
     moved = text[at:]
-    return f"{text[:at]}{fraction or ''}{'Z' if moved == '+00:00' else moved}"
+    digits = (fraction or "").rstrip("0").removesuffix(".")  # as Java prints it, whatever the column's precision is
+    return f"{text[:at]}{digits}{'Z' if moved == '+00:00' else moved}"

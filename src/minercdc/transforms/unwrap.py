@@ -199,9 +199,7 @@ class _Unwrap:
         headers = record.headers
         if compiled.headers:
             headers += tuple(
-                (reference.name, typed(schema, value))
-                for reference, schema in compiled.headers
-                if (value := reference.value_in(envelope)) is not None
+                (reference.name, typed(schema, reference.value_in(envelope))) for reference, schema in compiled.headers
             )
         row = before if after is None else after
         assert row is not None

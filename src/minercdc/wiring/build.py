@@ -8,7 +8,9 @@ from collections.abc import Sequence
 
 from minercdc.capture.adapter import Adapter
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.registries import Side
 from minercdc.formats.configured import record_converter
+from minercdc.formats.converting import RecordConverter
 from minercdc.formats.naming import Naming
 from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.refused_topics import RefusedTopics
@@ -32,6 +34,27 @@ def _reserved(config: ConnectorConfig) -> dict[str, str]:
     """Topics with state, which records may not be routed to, each with the property that names it. Raises ConfigError as
     `topic_names`."""
     return {one.topic: one.names for one in topic_names(config).own.values() if one.is_state}
+
+
+def converter_of(config: ConnectorConfig) -> RecordConverter | None:
+    """The converter of records into the configured formats; None where they are printed in them. Raises ConfigError when a certificate
+    cannot be read."""
+    schemas: dict[Side, bool] = {
+        "key": config.values.key_converter_schemas_enable,
+        "value": config.values.value_converter_schemas_enable,
+    }
+    transformed = bool(config.transforms)
+    return record_converter(
+        config.converters,
+        config.kafka.minercdc_kafka_timeout_ms / 1000,
+        {side: on for side, on in schemas.items() if transformed or config.converters.fills_nulls(side)},
+        Naming(
+            config.values.field_name_adjustment_mode,
+            config.values.schema_name_adjustment_mode,
+            transformed=transformed,
+            prefix=config.identity.topic_prefix,
+        ),
+    )
 
 
 def adapter_of(config: ConnectorConfig) -> Adapter:
@@ -70,23 +93,15 @@ def build(
     for notice in config.notices.values():
         log.warning("%s", notice)
     for name, reason in sorted(config.ignored.items()):
-        log.info("%s has no effect here: %s", name, reason)
+        if name in config.not_read:
+            log.warning("%s has no effect, as with Debezium: %s", name, reason)
+        else:
+            log.info("%s has no effect here: %s", name, reason)
     counted = counters or Counters()
     decided = decide or decision_of(config.snapshot)
     refused, chain = RefusedTopics(), chain_of(config.transforms)
     transformer = RecordTransformer(chain, _reserved(config), refused) if config.transforms else None
-    schemas = (config.values.key_converter_schemas_enable, config.values.value_converter_schemas_enable)
-    converter = record_converter(
-        config.converters,
-        config.kafka.minercdc_kafka_timeout_ms / 1000,
-        schemas if transformer else None,
-        Naming(
-            config.values.field_name_adjustment_mode,
-            config.values.schema_name_adjustment_mode,
-            transformed=transformer is not None,
-            prefix=config.identity.topic_prefix,
-        ),
-    )
+    converter = converter_of(config)
     ownership = ownership or Ownership(config.identity.name)
     seen = watch or Watch(counted)
     posting = posting or Posting(config.notifications, config.identity.topic_prefix, seen)

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from tests.unit.config.test_load import GOOD
 
+from minercdc.config.converters import APICURIO_JSON
 from minercdc.config.document import configuration_page
 from minercdc.config.load import load_config, parse_properties, standing
 from minercdc.config.renaming import spelled
 from minercdc.errors import ConfigError
+from minercdc.wiring.build import build
 
 FILES = Path(__file__).parent / "files"
 NAMES = [line for line in (FILES / "debezium-properties.txt").read_text().splitlines() if not line.startswith("#")]
@@ -58,15 +60,79 @@ def test_the_configurations_of_debezium_are_taken_as_they_are(file: str) -> None
 
 def test_the_xstream_tutorial_is_refused_by_name() -> None:
     with pytest.raises(ConfigError) as caught:
-        parse_properties({"database.out.server.name": "dbzxout", "topic.prefix": "a"})
+        parse_properties({**GOOD, "database.out.server.name": "dbzxout", "database.connection.adapter": "xstream"})
     assert any(line.startswith("xstream.out.server.name: not supported (XStream") for line in caught.value.problems)
 
 
-def test_what_debezium_does_not_read_has_no_effect_here_either() -> None:
-    given = {"log.mining.continuous.mine": "true", "database.jdbc.driver": "oracle.jdbc.OracleDriver"}
-    given |= {"database.out.server.name": "dbzxout", "database.connection.adapter": "logminer"}
-    ignored = parse_properties({**GOOD, **given}).ignored
-    assert {"log.mining.continuous.mine", "database.jdbc.driver", "xstream.out.server.name"} <= ignored.keys()
+NOT_READ = {
+    "log.mining.continuous.mine": "true",
+    "log.mining.history.recorder.class": "x.Y",
+    "database.jdbc.driver": "oracle.jdbc.OracleDriver",
+    "database.out.server.name": "dbzxout",
+    "errors.deadletterqueue.topic.name": "dead",
+    "errors.deadletterqueue.context.headers.enable": "true",
+    "openlineage.integration.job.namespace": "x",
+    "log.mining.path.dictionary": "/x",
+    "transaction.topic": "t",
+}
+
+
+@pytest.mark.parametrize("name", NOT_READ)
+def test_what_debezium_does_not_read_makes_a_warning(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    config = parse_properties({**GOOD, name: NOT_READ[name]})
+    assert config.not_read == {present(name)}
+    assert config.not_read <= config.ignored.keys()
+    build(config)
+    (line,) = [record for record in caplog.records if record.getMessage().startswith(f"{present(name)} has no effect")]
+    assert (line.levelname, "as with Debezium" in line.getMessage()) == ("WARNING", True)
+
+
+def test_what_debezium_reads_and_has_no_effect_here_makes_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    config = parse_properties({**GOOD, "tasks.max": "1", "log.mining.buffer.type": "memory"})
+    with caplog.at_level("INFO"):
+        build(config)
+    assert not config.not_read
+    assert {record.levelname for record in caplog.records if "has no effect" in record.getMessage()} == {"INFO"}
+
+
+def test_a_form_of_decimals_that_json_does_not_have_here_is_refused_by_name() -> None:
+    assert "value.converter.decimal.format" in parse_properties({**GOOD, "value.converter.decimal.format": "base64"}).ignored
+    with pytest.raises(ConfigError, match=r"value.converter.decimal.format: NUMERIC is not supported yet; only BASE64"):
+        parse_properties({**GOOD, "value.converter.decimal.format": "NUMERIC"})
+
+
+def test_another_sink_of_debezium_server_is_left_over_or_is_refused() -> None:
+    name = "debezium.sink.pulsar.client.serviceUrl"
+    assert parse_properties({**GOOD, name: "x", "debezium.sink.type": "kafka"}).not_read == {name}
+    with pytest.raises(ConfigError, match=f"{name}: not supported"):
+        parse_properties({**GOOD, name: "x"})
+
+
+@pytest.mark.parametrize(
+    ("more", "schemas"),
+    [
+        ({}, (True, True)),
+        ({"debezium.format.schemas.enable": "false"}, (False, False)),
+        ({"debezium.format.value.schemas.enable": "false"}, (True, False)),
+        ({"debezium.format.value": "json"}, (True, True)),
+        ({"debezium.format.key": "jsonbytearray"}, (True, True)),
+        ({"debezium.sink.type": "segments", "minercdc.sink.path": "s", "schema.history.internal": ""}, (False, False)),
+    ],
+)
+def test_a_file_of_debezium_server_has_its_format_where_it_names_none(
+    more: dict[str, str], schemas: tuple[bool, bool]
+) -> None:
+    server = {f"debezium.source.{name}": value for name, value in GOOD.items() if not name.startswith("schema.history")}
+    brokers = {"debezium.sink.type": "kafka", "debezium.sink.kafka.producer.bootstrap.servers": "kafka:9092"}
+    more = {name: value for name, value in more.items() if value}
+    values = parse_properties({**server, **brokers, **more}).values
+    assert (values.key_converter_schemas_enable, values.value_converter_schemas_enable) == schemas
+
+
+def test_apicurios_registry_chooses_the_converter_of_the_format_that_is_not_named() -> None:
+    server = {f"debezium.source.{name}": value for name, value in GOOD.items()}
+    url = {"debezium.format.apicurio.registry.url": "http://r:1/apis/registry/v3"}
+    assert parse_properties({**server, **url}).converters.value_converter == APICURIO_JSON
 
 
 def test_a_name_counts_before_a_prefix_of_it() -> None:

@@ -215,9 +215,6 @@ def test_every_example_loads(file: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     ("name", "value"),
     [
         ("openlineage.integration.enabled", "true"),
-        ("openlineage.integration.job.namespace", "x"),
-        ("errors.deadletterqueue.topic.name", "dead"),
-        ("errors.deadletterqueue.context.headers.enable", "true"),
         ("errors.tolerance", "all"),
         ("statistics.metrics.enabled", "true"),
     ],

@@ -19,6 +19,8 @@ def test_the_reselect_post_processor_is_our_own_property() -> None:
     assert "a null in redo is the value" in never.ignored["r.reselect.null.values"]
     manuals = {f"post.processors.{name}" if name.startswith("r.") else name: value for name, value in RESELECT.items()}
     assert parse_properties({**GOOD, **manuals}).capture.minercdc_lob_reselect == "unavailable"
+    mixed = {**RESELECT, "post.processors.r.reselect.unavailable.values": "false"}
+    assert parse_properties({**GOOD, **mixed}).capture.minercdc_lob_reselect == "none"
     ours = {"minercdc.lob.reselect": "key_change"}
     assert parse_properties({**GOOD, **RESELECT, **ours}).capture.minercdc_lob_reselect == "key_change"
 

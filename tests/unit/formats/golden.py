@@ -264,7 +264,7 @@ def events_text() -> Iterator[str]:
             yield text.rstrip()
 
 
-def _headers(record: Record) -> list[tuple[str, bytes]]:
+def _headers(record: Record) -> list[tuple[str, bytes | None]]:
     return [(name, value) for name, value in record.headers if not name.startswith("__debezium.context.")]
 
 

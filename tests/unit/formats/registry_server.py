@@ -15,10 +15,11 @@ Answer = tuple[int, Any]
 
 @dataclass
 class RegistryServer:
-    """:ivar requests: method and path of each request, in order."""
+    """:ivar requests: method and path of each request, in order; `contents`: what each held, as text."""
 
     port: int
     requests: list[str] = field(default_factory=list)
+    contents: list[str] = field(default_factory=list)
 
     @property
     def address(self) -> str:
@@ -31,11 +32,12 @@ def registry_server(answer: Callable[[str], Answer]) -> Iterator[RegistryServer]
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             requests = f"{self.command} {self.path}"
             seen.requests.append(requests)
-            status, content = answer(requests)
-            text = (content if isinstance(content, str) else json.dumps(content)).encode()
+            seen.contents.append(content.decode())
+            status, answered = answer(requests)
+            text = (answered if isinstance(answered, str) else json.dumps(answered)).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()

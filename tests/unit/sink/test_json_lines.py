@@ -31,10 +31,10 @@ def committed(file: Path, number: int) -> None:
 
 
 def test_a_line_is_one_document() -> None:
-    line = json_line(Record('t"', b'{"ID":1}', None, (("a", b'{"b":1}'),)))
+    line = json_line(Record('t"', b'{"ID":1}', None, (("a", b'{"b":1}'), ("n", None))))
     assert line.endswith(b"}\n")
     assert line.count(b"\n") == 1
-    assert json.loads(line) == {"topic": 't"', "key": {"ID": 1}, "value": None, "headers": {"a": '{"b":1}'}}
+    assert json.loads(line) == {"topic": 't"', "key": {"ID": 1}, "value": None, "headers": {"a": '{"b":1}', "n": None}}
 
 
 def test_cut_at_every_byte_or_longer_the_committed_lines_are_what_counts(tmp_path: Path) -> None:

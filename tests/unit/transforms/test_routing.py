@@ -219,6 +219,12 @@ def test_a_row_of_the_outbox_is_the_event_that_it_holds() -> None:
     assert record.headers == (("id", b"e-1"), ("eventType", b"Created"))
 
 
+def test_a_column_that_is_null_is_a_header_without_a_value() -> None:
+    null = event(Op.CREATE, None, ("e-1", "order", "42", None, "x"), OUTBOX)
+    (record,) = records(outbox(table_fields_additional_placement="TYPE:header:eventType"), null)
+    assert record.headers == (("id", b"e-1"), ("eventType", None))
+
+
 def test_json_may_be_taken_out_of_its_text() -> None:
     (record,) = records(
         outbox(table_expand_json_payload="true"), row('{"a":1,"b":{"c":[1.5]},"n":null,"big":3000000000}'), schemas=True
@@ -230,6 +236,23 @@ def test_json_may_be_taken_out_of_its_text() -> None:
         ("b", "struct"),
         ("big", "int64"),
     ]
+
+
+def test_schemas_of_events_have_debeziums_names() -> None:
+    """In Avro, two structs without a name would be one."""
+    expanded = outbox(table_expand_json_payload="true", table_fields_additional_placement="TYPE:envelope:kind")
+    (record,) = records(expanded, row('{"a":{"b":{"c":1}},"d":[{"e":2}]}'), schemas=True)
+    schema = parsed(record.value)["schema"]
+    (payload, _), names = schema["fields"], []
+    pending = [payload]
+    while pending:
+        found = pending.pop(0)
+        names.append(found.get("name"))
+        pending += [one.get("items", one) for one in found["fields"] if one["type"] in ("struct", "array")]
+    assert (schema["name"], names) == (
+        "shop.SALES.ORDERS.order.Value",
+        ["PAYLOAD", "PAYLOAD.a", "PAYLOAD.d", "PAYLOAD.a.b"],
+    )
 
 
 def test_fields_may_stand_beside_the_payload() -> None:

@@ -140,7 +140,7 @@ def test_an_added_column_keeps_its_type() -> None:
 def test_columns_of_the_row_before_become_headers() -> None:
     properties = chain((UNWRAP, {"add.headers": "before.STATUS:OLD,op", "delete.tombstone.handling.mode": "rewrite"}))
     assert [record.headers for record in records(properties, INSERT, UPDATE, DELETE)] == [
-        (("__op", b"c"),),
+        (("__OLD", None), ("__op", b"c")),
         (("__OLD", b"NEW"), ("__op", b"u")),
         (("__OLD", b"PAID"), ("__op", b"d")),
     ]
@@ -156,10 +156,22 @@ def test_headers_are_added_as_texts() -> None:
     )
     found = [record.headers for record in records(properties, UPDATE, DELETE)]
     assert found == [
-        (("__op", b"u"), ("__source_scn", b"8842017")),
-        (("__op", b"d"), ("__source_scn", b"8842017")),
+        (("__op", b"u"), ("__source_scn", b"8842017"), ("__redo_sql", None)),
+        (("__op", b"d"), ("__source_scn", b"8842017"), ("__redo_sql", None)),
         (("__op", b"d"),),
     ]
+
+
+def test_a_member_that_is_null_is_a_header_without_a_value() -> None:
+    """As Debezium: a reader finds each header in each record, also where there is no transaction block."""
+    properties = chain(
+        (UNWRAP, {"add.headers": "transaction.id,lcr_position,no_such", "add.fields": "lcr_position,before.STATUS"})
+    )
+    (record,) = records(properties, INSERT)
+    assert dict(record.headers)["__lcr_position"] is None
+    assert "__no_such" not in dict(record.headers)
+    value = parsed(record.value)
+    assert (value["__lcr_position"], value["__before_STATUS"]) == (None, None)
 
 
 def test_a_field_of_the_row_may_choose_the_topic() -> None:
