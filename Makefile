@@ -48,6 +48,7 @@ test: lint
 # Everything, hours: all seeds, drivers' suites, parity, soak, mutations, the Python path. Parts that passed on these sources are not run again;
 # PART="spark e2e" runs these. It ends with one table of all parts.
 test-all: install
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[readers]'
 	$(BIN)/python -m tests.whole $(PART)
 
 # What a change since BASE needs, by the table in tests/changed.py.

@@ -44,6 +44,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/parity/test_comments.py": "one case with Debezium is run: test_parity.py, logminer",
     "tests/parity/test_converters.py": "tests/unit/formats/test_golden.py holds the bytes that were compared",
     "tests/parity/test_migration.py": "tests/unit/migration has each form of an offset",
+    "tests/parity/test_transforms.py": "Connect's own classes; tests/unit/transforms has what they gave",
     "tests/parity/test_olr.py": "tests/sandbox_capture/test_olr.py compares the events",
     "tests/parity/test_parity.py::test_the_same_messages[1": "further configurations of the case that is run",
     "tests/parity/test_parity.py::test_the_same_messages[c": "further configurations of the case that is run",
@@ -93,6 +94,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/e2e/test_within_pdb.py::test_every_change_comes_once_over_kills_and_log_switches[logminer_unbuffered]": "the other mode is run",
     # The lake on real Spark: one case of each rule.
     "tests/spark/test_direct_kill.py": "tests/unit/sink/test_segments.py cuts segments at every byte",
+    "tests/spark/test_lake_kill.py::test_a_lake_that_is_killed_at_any_step_of_its_first_minute_starts_again": "every step; its stops at each boundary are run",
     "tests/spark/test_lake_avro.py": "Avro is decoded by test_avro_rows.py of tests/unit; the tables are those of JSON",
     "tests/spark/test_lake_cluster.py": "two workers in processes of their own; one process is run",
     "tests/spark/test_lake_consistency.py::test_money_that_moves_between_tables_is_never_lost_at_any_scn": "a random history; the rule's two cases are run",

@@ -276,7 +276,7 @@ def test_an_scn_from_before_the_end_of_the_installation_is_refused(lab: TxlogLab
     lab.app.commit()
     lab.install()
     context = context_of(lab)
-    with pytest.raises(LogGapError, match=rf"SCN {early} lies before the end of minercdc txlog install.*\.A \(from SCN"):
+    with pytest.raises(LogGapError, match=rf"SCN {early} lies before the installation.*\.A \(from SCN"):
         begin_after(context, early)
     late = lab.start()
     assert begin_after(context, late) == late

@@ -64,8 +64,8 @@ def begin_after(context: CaptureContext, scn: int) -> int:
             f"{table} ({'not yet' if since is None else f'from SCN {since} on'})" for table, since in sorted(late.items())
         )
         raise LogGapError(
-            f"SCN {scn} lies before the end of minercdc txlog install, or of what minercdc txlog purge removed, so transactions after"
-            f" it may be in no log: {listed}",
+            f"SCN {scn} lies before the installation of the log of transactions, or of what was purged from it, so transactions after it"
+            f" may be in no log: {listed}",
             hint="Begin after that SCN: let the former adapter deliver up to it first, or take a snapshot.",
         )
     return scn
