@@ -206,5 +206,5 @@ MUTATIONS: dict[str, Mutation] = {
     "partitions that went are strangers": Mutation(_partitions_are_strangers, 1, altering=True),
     "large values are read from the mark on": Mutation(_large_values_from_the_mark, 8),
     "pieces of a change are undone one by one": Mutation(_undo_of_pieces_by_row, 1),
-    "what was not seen is undone in what was": Mutation(_undo_of_what_is_seen, 48),
+    "what was not seen is undone in what was": Mutation(_undo_of_what_is_seen, undoing=True),
 }

@@ -179,6 +179,22 @@ class Workload:
             del session.done[session.savepoint :]
             session.lobs.clear()
 
+    def undo_unseen(self, place: int) -> None:
+        """A session changes a row, then nothing but a large value of it, which is not seen, and takes that back."""
+        session = self._sessions[place]
+        key = 100 * session.number
+        at = (str(key),)
+        if self._run(session, f"insert into doc values ({key}, 'doc', :1, null)", "x" * 5000):
+            session.done.append(Change("DOC", "c", None, at))
+        self._commit(session)
+        self._run(session, f"update doc set body = :1 where id = {key}", "y" * 5000)
+        if self._run(session, f"update doc set title = 'seen' where id = {key}"):
+            session.done.append(Change("DOC", "u", at, at))
+        self._run(session, "savepoint t")
+        self._edit_doc(session, key)
+        self._run(session, "rollback to savepoint t")
+        self._commit(session)
+
     def finish(self) -> None:
         """Every session commits."""
         for session in self._sessions:
