@@ -414,7 +414,7 @@ def test_a_purge_removes_what_was_delivered_and_nothing_else(lab: TxlogLab, monk
     assert noted(lab) == 2
     run.until(lambda: len(run.changes) == 5)
     assert [key for _, _, key in run.changes] == [("0",), ("1",), ("2",), ("8",), ("9",)]
-    with pytest.raises(LogGapError, match="minercdc txlog purge removed"):
+    with pytest.raises(LogGapError, match="was purged from it"):
         begin_after(context_of(lab), before)
     assert begin_after(context_of(lab), read) == read
 
