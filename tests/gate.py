@@ -4,13 +4,14 @@ A test is left out when a cheaper one of the gate fails for the same fault, when
 it tests does not change with the product (a driver's own suite against the sandbox). Each entry is the beginning of test ids, with the
 reason, which names what the gate runs in their place.
 
-The processes of a run take the dearest files first, by `tests/durations.json`, so that they end together. All files of tests/spark are
-for one process: a second session would take longer to warm up than it saves.
+The processes of a run take the dearest files first, by `tests/durations.json`, so that they end together. The files of tests/spark are
+for two processes: a session takes a minute to warm up, and its tests use half a core, so that one would still run when all else is done.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -153,10 +154,27 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if any(entry in (name, f"{name}/") for entry in LEFT_OUT) else None
 
 
+@cache
+def _half(file: str) -> str:
+    """Which half of tests/spark a file is in: about the same CPU seconds are in both."""
+    seconds = {name: recorded().get(name, 0.0) for name in _files_of_spark()}
+    halves: dict[str, float] = {"first": 0.0, "second": 0.0}
+    for name in sorted(seconds, key=lambda name: (-seconds[name], name)):
+        lighter = min(halves, key=lambda half: halves[half])
+        if name == file:
+            return lighter
+        halves[lighter] += 0.0 if left_out(name) else seconds[name]
+    return "first"
+
+
+def _files_of_spark() -> list[str]:
+    return [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / "spark").glob("test_*.py")]
+
+
 def scope(test: str) -> str:
-    """What is run by one process: a file, or tests/spark."""
+    """What is run by one process: a file, or half of tests/spark."""
     file = of_file(test)
-    return "tests/spark" if file.startswith("tests/spark/") else file
+    return f"tests/spark, {_half(file)} half" if file.startswith("tests/spark/") else file
 
 
 class ByServer(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.changed import RULES, targets
-from tests.durations import Spent, of_directory, over_budget
-from tests.gate import LEFT_OUT, left_out
+from tests.durations import Spent, of_directory, over_budget, recorded
+from tests.gate import LEFT_OUT, left_out, scope
 from tests.mutants import ROOT, mutants
 from tests.whole import PARTS, Result, result_of, table
 
@@ -86,6 +86,16 @@ def test_a_file_over_its_budget_is_named() -> None:
     spent = {"a": Spent(1, 30), "b": Spent(1, 30), "c": Spent(1, 3), "d": Spent(1, 30)}
     lines = list(over_budget(spent, {"a": 14.9, "b": 15.0, "c": 1.0}))
     assert [line.split(" took")[0] for line in lines] == ["over budget: a", "no budget: d"]
+
+
+def test_two_processes_share_the_lakes_tests() -> None:
+    halves: dict[str, float] = {}
+    for path in (ROOT / "tests" / "spark").glob("test_*.py"):
+        name = path.relative_to(ROOT).as_posix()
+        halves[scope(f"{name}::test")] = halves.get(scope(f"{name}::test"), 0.0) + recorded().get(name, 0.0)
+    assert len(halves) == 2
+    assert max(halves.values()) < 2 * min(halves.values())
+    assert scope("tests/e2e/test_lab.py::test") == "tests/e2e/test_lab.py"
 
 
 def test_tests_are_grouped_by_the_folder_that_says_what_they_need() -> None:
