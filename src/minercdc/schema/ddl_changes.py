@@ -37,6 +37,7 @@ UNUSED: Final = re.compile(r"|SYS_C\d+_\d+:\d\d:\d\d\$")
 """Names in `stored` of columns that are UNUSED: that which SET UNUSED gives them holds the time, so that after DDL it is ''."""
 
 _ARCHIVE_STATE: Final = "ORA_ARCHIVE_STATE"
+_MADE_BY_ORACLE: Final = re.compile(r"SYS_C\d+$")  # names of constraints that have none in the text
 
 ReadPresent = Callable[[], TableSchema | None]
 """Reads the table as the dictionary has it now, whatever it is called by now; None when it is gone."""
@@ -105,6 +106,8 @@ class _Altering:
             case DropConstraint() | SetConstraint():
                 self._constraint(change)
             case RenameConstraint(name, new_name):
+                if _MADE_BY_ORACLE.match(name) and any(not key.name for key in self._keys):
+                    self._keys_known = False  # the new name may be that of a key without a known one
                 self._keys = [key._replace(name=new_name) if key.name == name else key for key in self._keys]
             case NullUnsaid(name):
                 self._look_up_nulls((name,))
@@ -164,8 +167,11 @@ class _Altering:
             self._stored = until if until[: len(known)] == known else [*known, _ARCHIVE_STATE]
 
     def _constraint(self, change: DropConstraint | SetConstraint) -> None:
+        if isinstance(change, SetConstraint) and change.enabled is None and change.validated is None:
+            return  # RELY and the like
         found = _meant(self._keys, change.meant)
-        unnamed = any(not key.name for key in self._keys)
+        # A key whose name is not known has one that Oracle made.
+        unnamed = bool(_MADE_BY_ORACLE.match(change.meant.name)) and any(not key.name for key in self._keys)
         if isinstance(change, DropConstraint) and change.keeps_index:
             found = None
             unnamed = True
@@ -173,7 +179,7 @@ class _Altering:
             # A check, a foreign key, or NOT NULL: unless it may be a key whose name, or which, is not known.
             if change.meant.kind or not self._keys_known or unnamed:
                 self._look_up_keys(change)
-            self._look_up_nulls([column.name for column in self._columns])
+            self._look_up_nulls([column.name for column in self._columns], loosens=_loosens(change))
             return
         self._keys.remove(found)
         if isinstance(change, DropConstraint):
@@ -198,13 +204,14 @@ class _Altering:
         elif isinstance(change, DropConstraint) or change.enabled is False or change.validated is False:
             self._keys = []
 
-    def _look_up_nulls(self, names: Sequence[str]) -> None:
+    def _look_up_nulls(self, names: Sequence[str], *, loosens: bool = False) -> None:
+        """Take from the dictionary which of the columns are NOT NULL. `loosens`: none has become so by the change, only by a later one."""
         present = self.present()
         nullable = {column.name: column.nullable for column in present.columns} if present is not None else {}
         keys = {name for key in self._keys if key.kind == "P" and key.holds for name in key.columns}
         for i, column in enumerate(self._columns):
             if column.name in names and column.name not in keys and (present is None or column.name in nullable):
-                self._columns[i] = replace(column, nullable=nullable.get(column.name, True))
+                self._columns[i] = replace(column, nullable=nullable.get(column.name, True) or (loosens and column.nullable))
 
     def _set_nullable(self, names: Sequence[str], *, nullable: bool) -> None:
         for name in names:
@@ -229,6 +236,11 @@ def typed(column: Column, present: TableSchema | None) -> Column:
         if found.name == column.name:
             return replace(found, comment=None)
     raise ShapeUnclear(f"the type of column {column.name} is not in the text")
+
+
+def _loosens(change: DropConstraint | SetConstraint) -> bool:
+    """Whether the change can only take a rule away, or leave it."""
+    return isinstance(change, DropConstraint) or (change.enabled is not True and change.validated is not True)
 
 
 def _meant(keys: Sequence[Key], meant: Meant) -> Key | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from minercdc.schema.ddl_constraints import State, at_state, take_state
+from minercdc.schema.ddl_constraints import State, at_state, begins_constraint, take_state
 from minercdc.schema.ddl_tokens import Tokens, Unknown
 from minercdc.schema.table import Column, Key
 
@@ -31,6 +31,15 @@ _TYPES: Final = frozenset(
     """CHAR NCHAR VARCHAR2 NVARCHAR2 NUMBER LONG RAW DATE TIMESTAMP INTERVAL BINARY_FLOAT BINARY_DOUBLE CLOB NCLOB BLOB BFILE ROWID
     UROWID XMLTYPE JSON VECTOR BOOLEAN NATIONAL REF ANYDATA ANYTYPE ANYDATASET SDO_GEOMETRY""".split()  # noqa: SIM905
 ) | frozenset(_TYPE_ALIASES)
+# Second words of types.
+_GO_ON: Final[dict[str, tuple[str, ...]]] = {
+    "CHAR": ("VARYING",),
+    "CHARACTER": ("VARYING",),
+    "NCHAR": ("VARYING",),
+    "NATIONAL": ("CHAR", "CHARACTER"),
+    "LONG": ("RAW", "VARCHAR"),
+    "DOUBLE": ("PRECISION",),
+}
 # Begin a property of a column. As the type of a column no such word is possible but by a quoted name.
 _PROPERTIES: Final = frozenset(
     """NOT NULL DEFAULT CONSTRAINT VISIBLE INVISIBLE PRIMARY UNIQUE CHECK REFERENCES ENCRYPT DECRYPT COLLATE GENERATED AS VIRTUAL SORT
@@ -43,7 +52,7 @@ class Defined:
     """What the definition of a column says.
 
     :ivar type_given: a type is written, be it one that the text does not explain (`UNSAID`).
-    :ivar nullable: None when it is not said.
+    :ivar nullable: None when it is not said. A primary key that is declared with the column says it, too; `nullable_alone` is without that.
     :ivar default: None for DEFAULT NULL, and when it is not said.
     :ivar default_given: there is a DEFAULT, be it NULL.
     :ivar is_virtual: its values are in no row.
@@ -57,6 +66,7 @@ class Defined:
     scale: int | None = None
     type_given: bool = False
     nullable: bool | None = None
+    nullable_alone: bool | None = None
     default: str | None = None
     default_given: bool = False
     is_virtual: bool = False
@@ -79,9 +89,13 @@ def is_column(tokens: Tokens, ahead: int = 0) -> bool:
     following = tokens.peek(after)[1]
     if text == "INTERVAL":
         return following in ("YEAR", "DAY")
-    if text in ("TIMESTAMP", "CHAR", "CHARACTER", "NCHAR", "NATIONAL", "LONG", "DOUBLE", "REF"):
-        return True
-    return tokens.ends_item(after) or following in _PROPERTIES
+    return text == "REF" or tokens.ends_item(after) or following in _PROPERTIES or following in _GO_ON.get(text, ())
+
+
+def is_constraint(tokens: Tokens) -> bool:
+    """Whether an out-of-line constraint comes next, and no column. A constraint may be named like a type whose word is not reserved:
+    `CONSTRAINT json CHECK (..)`. The cursor stays."""
+    return begins_constraint(tokens) and (tokens.word() == "CONSTRAINT" or not is_column(tokens))
 
 
 def defined_column(tokens: Tokens) -> Defined:
@@ -178,7 +192,7 @@ def _properties(tokens: Tokens, found: Defined) -> None:
     while True:
         if tokens.word() in ("ADD", "DROP") and tokens.peek(1)[1] in ("DOMAIN", "IDENTITY", "ANNOTATIONS"):
             _added_or_dropped(tokens, found)
-        elif tokens.ends_item() or tokens.at_clause():
+        elif tokens.ends_item() or tokens.at_clause() or _at_storage(tokens):
             return
         elif tokens.take("DEFAULT"):
             found.default, on_null = _default(tokens)
@@ -191,6 +205,14 @@ def _properties(tokens: Tokens, found: Defined) -> None:
             found.type_name, found.type_given = UNSAID, True
         else:
             _constraint(tokens, found)
+
+
+def _at_storage(tokens: Tokens) -> bool:
+    """Whether the storage of large values comes next, which follows the columns: `LOB (c) STORE AS (..)`, `XMLTYPE COLUMN c ..`."""
+    word, following = tokens.word(), tokens.peek(1)[1]
+    if word in ("LOB", "JSON"):
+        return following == "("
+    return (word, following) in (("XMLTYPE", "COLUMN"), ("OPAQUE", "TYPE"), ("NESTED", "TABLE")) or word == "VARRAY"
 
 
 def _added_or_dropped(tokens: Tokens, found: Defined) -> None:
@@ -228,7 +250,7 @@ def _constraint(tokens: Tokens, found: Defined) -> None:
     while at_state(tokens):
         take_state(tokens, state)
     if kind == "NOT NULL":
-        found.nullable = not state.is_not_null
+        found.nullable = found.nullable_alone = not state.is_not_null
     elif kind:
         found.keys.append(Key(kind, (found.name,), name, *state.of_new))
         if kind == "P" and state.is_not_null:

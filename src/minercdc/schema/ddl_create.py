@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from minercdc.schema.ddl import CreateTable, Statement, TableName, Unclear, UniqueIndex
-from minercdc.schema.ddl_columns import UNSAID, Defined, defined_column, is_column
-from minercdc.schema.ddl_constraints import begins_constraint, table_constraint
+from minercdc.schema.ddl_columns import UNSAID, Defined, defined_column, is_constraint
+from minercdc.schema.ddl_constraints import State, at_state, constraint_meant, table_constraint, take_state
 from minercdc.schema.ddl_tokens import Tokens, Unknown
 from minercdc.schema.table import Key
 
@@ -40,7 +40,7 @@ def _table(tokens: Tokens, name: TableName) -> Statement:
     keys: list[Key] = []
     listed = tokens.take("(")
     while listed:
-        if not is_column(tokens) and begins_constraint(tokens):
+        if is_constraint(tokens):
             _out_of_line(tokens, keys)
         else:
             columns.append(defined_column(tokens))
@@ -54,10 +54,34 @@ def _table(tokens: Tokens, name: TableName) -> Statement:
             return _from_query(tokens, name, columns, keys, has_parts=has_parts, archival=archival)
         has_parts = has_parts or tokens.take("PARTITION", "BY") or tokens.take("ORGANIZATION", "INDEX")
         archival = archival or tokens.take("ROW", "ARCHIVAL")
-        _physical(tokens)
+        if (
+            tokens.word() in ("ENABLE", "DISABLE")
+            and tokens.at_clause()
+            and tokens.peek(1)[1] not in ("ALL", "TABLE", "ROW")
+        ):
+            _set_state(tokens, columns, keys)
+        else:
+            _physical(tokens)
     if not listed:
         raise Unknown("CREATE TABLE without a list of columns")
     return _made(name, columns, keys, has_parts=has_parts, archival=archival)
+
+
+def _set_state(tokens: Tokens, columns: list[Defined], keys: list[Key]) -> None:
+    """Read ENABLE or DISABLE of a constraint after the list of columns, and set it in `keys`; a primary key that is not enabled makes no
+    column NOT NULL. Raises Unknown for text that is none."""
+    state = State()
+    while tokens.word() not in ("PRIMARY", "UNIQUE", "CONSTRAINT"):
+        take_state(tokens, state)
+    kind, names, name = constraint_meant(tokens)
+    while tokens.word() not in ("ENABLE", "DISABLE") and at_state(tokens):
+        take_state(tokens, state)
+    for place, key in enumerate(keys):
+        if key.kind == kind if kind == "P" else (key.kind, key.columns) == (kind, names) if kind else key.name == name:
+            keys[place] = key._replace(enabled=state.of_new[0], validated=state.of_new[1])
+            for found in columns:
+                if key.kind == "P" and found.name in key.columns and not state.is_not_null:
+                    found.nullable = found.nullable_alone
 
 
 def _physical(tokens: Tokens) -> None:

@@ -39,11 +39,10 @@ from minercdc.schema.ddl import (
     TruncateTable,
     Unclear,
 )
-from minercdc.schema.ddl_columns import Defined, defined_column, is_column
+from minercdc.schema.ddl_columns import Defined, defined_column, is_column, is_constraint
 from minercdc.schema.ddl_constraints import (
     State,
     at_state,
-    begins_constraint,
     constraint_meant,
     table_constraint,
     take_state,
@@ -223,7 +222,7 @@ def _add(tokens: Tokens) -> list[Change]:
     changes: list[Change] = []
     listed = tokens.take("(")
     while True:
-        if not is_column(tokens) and begins_constraint(tokens):
+        if is_constraint(tokens):
             changes += _out_of_line(tokens)
         else:
             changes += _added(defined_column(tokens))

@@ -122,6 +122,8 @@ class Tokens:
         """Whether a further clause of ALTER TABLE comes next, or the text ends; the words are reserved, no names."""
         word, following = self.word(), self.peek(1)[1]
         if word in ("ENABLE", "DISABLE"):
+            if following in ("VALIDATE", "NOVALIDATE"):  # not those of an inline constraint's own state
+                return self.peek(2)[1] in ("CONSTRAINT", "PRIMARY") or (self.peek(2)[1], self.peek(3)[1]) == ("UNIQUE", "(")
             return following in ("CONSTRAINT", "PRIMARY", "UNIQUE", "ALL", "TABLE", "ROW")
         if word == "SET":  # not that of ON DELETE SET NULL
             return following == "UNUSED"

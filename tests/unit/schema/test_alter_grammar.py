@@ -365,3 +365,97 @@ def test_a_new_table_has_what_is_stored() -> None:
 
 def test_a_rename_stands_among_other_clauses() -> None:
     assert isinstance(parse_ddl("alter table item rename to new"), RenameTable)
+
+
+@pytest.mark.parametrize(
+    ("sql", "column"),
+    [
+        ("add c clob lob (c) store as (tablespace users)", Column("C", "CLOB")),
+        ("add c clob lob (c) store as securefile (tablespace users)", Column("C", "CLOB")),
+        ("add c json json (c) store as (tablespace users)", Column("C", "JSON")),
+        ("add c xmltype xmltype column c store as binary xml", Column("C", "XMLTYPE")),
+        ("add c sys.anydata opaque type c store as unpacked", Column("C", "ANYDATA")),
+    ],
+)
+def test_the_storage_of_a_column_that_is_added_is_no_part_of_it(sql: str, column: Column) -> None:
+    assert altered(f"alter table item {sql}").columns[-1] == column
+
+
+@pytest.mark.parametrize("name", ["json", "clob", "int", "real", "xmltype", "timestamp", "boolean", '"DATE"'])
+def test_a_constraint_may_be_named_like_a_type(name: str) -> None:
+    table = altered(f"alter table item add constraint {name} check (id > 0)")
+    assert table.columns == TABLE.columns
+    made = parse_ddl(f"create table t (id number, constraint {name} primary key (id))")
+    assert isinstance(made, CreateTable)
+    assert [column.name for column in made.columns] == ["ID"]
+    assert [key.columns for key in made.keys] == [("ID",)]
+
+
+@pytest.mark.parametrize("name", ["timestamp", "nchar", "national"])
+def test_a_partition_may_be_named_like_a_type(name: str) -> None:
+    assert altered(f"alter table item add partition {name} values less than (5)").columns == TABLE.columns
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "add (c number) disable novalidate primary key",
+        "add c number disable novalidate constraint pk",
+        "modify name varchar2(90) disable novalidate constraint pk",
+        "modify (name varchar2(90)) disable validate primary key",
+    ],
+)
+def test_a_state_of_a_constraint_may_follow_columns(sql: str) -> None:
+    assert altered(f"alter table item {sql}").key == ()
+
+
+@pytest.mark.parametrize(
+    ("sql", "holds"),
+    [
+        ("(id number primary key) disable primary key", False),
+        ("(id number, constraint k primary key (id)) tablespace users disable constraint k", False),
+        ("(id number, primary key (id)) enable novalidate primary key", False),
+        ("(id number not null unique) disable unique (id)", False),
+        ("(id number primary key disable) enable primary key", True),
+        ("(id number primary key, v number unique) disable unique (v)", True),
+        ("(id number primary key) enable row movement", True),
+    ],
+)
+def test_a_table_is_made_with_the_states_of_its_constraints(sql: str, holds: bool) -> None:
+    statement = parse_ddl(f"create table t {sql}")
+    assert isinstance(statement, CreateTable)
+    table = create_table(statement, TableId("DB", "LAB", "T"), lambda: None)
+    assert bool(table.key) == holds
+    assert parse_ddl(f"create table t {sql}").columns[0].nullable == (not holds and "not null" not in sql)  # type: ignore[union-attr]
+
+
+def test_a_constraint_that_goes_makes_no_column_not_null_that_becomes_so_later() -> None:
+    """Or rows with NULL, which Oracle keeps apart, would share a record key."""
+    before = TableSchema(
+        ITEM,
+        (Column("CODE", "NUMBER"), Column("V", "NUMBER")),
+        (),
+        stored=("CODE", "V"),
+        keys=(Key("U", ("CODE",), "SYS_C1"),),
+    )
+    later = replace(before, columns=(Column("CODE", "NUMBER", nullable=False), Column("V", "NUMBER")), key=(0,))
+    for sql in (
+        "drop constraint chk",
+        "disable constraint chk",
+        "modify constraint chk rely",
+        "modify constraint chk novalidate",
+    ):
+        assert altered(f"alter table item {sql}", before, later).key == ()
+    assert altered("alter table item modify code not null", before, later).key == (0,)
+
+
+@pytest.mark.parametrize("sql", ["drop constraint chk", "disable constraint chk", "enable constraint chk"])
+def test_a_key_without_a_known_name_is_none_of_another_name(sql: str) -> None:
+    before = replace(TABLE, keys=(Key("P", ("ID",)),))
+    later = replace(
+        TABLE, columns=(Column("ID", "NUMBER", 10, 0), *TABLE.columns[1:]), key=(1,), keys=(Key("U", ("NAME",), "SYS_C9"),)
+    )
+    assert altered(f"alter table item {sql}", before, later).key == (0,)
+    assert altered("alter table item drop constraint sys_c7", before, later).keys == later.keys
+    renamed = altered("alter table item rename constraint sys_c7 to chk", before, later)
+    assert altered("alter table item drop constraint chk", renamed, later).keys == later.keys
