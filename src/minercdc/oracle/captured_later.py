@@ -46,6 +46,14 @@ def captured_later(
     return found
 
 
+def unread_rows(table: TableId) -> str:
+    """What becomes of the rows that such a table has, for the log, with the command that has them read."""
+    return (
+        f"{table} is captured, and was not before: rows that it has already are not published, only their changes."
+        f"  To read them: {how_to_read(table)}"
+    )
+
+
 def how_to_read(table: TableId) -> str:
     """The command that has the rows of a table read."""
     return f"minercdc signal CONFIG execute-snapshot --collection {literal_pattern('.'.join(table))}"

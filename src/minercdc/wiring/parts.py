@@ -30,7 +30,7 @@ from minercdc.left_out import is_skipped
 from minercdc.lost_rules import lost_rules
 from minercdc.metrics import Counters
 from minercdc.offset import Offset, Position
-from minercdc.oracle.captured_later import captured_later, how_to_read
+from minercdc.oracle.captured_later import captured_later, unread_rows
 from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.object_ids import ObjectIds
@@ -342,11 +342,7 @@ class PipelineParts:
                 captured = read_table_ids(connection, wanted, database)
                 found = captured_later(connection, captured, list(self._tables), position.delivered_scn)
             for table in found:
-                log.warning(
-                    "%s is captured, and was not before: rows that it has already are not published, only their changes."
-                    "  To read them: %s",
-                    *(table, how_to_read(table)),
-                )
+                log.warning("%s", unread_rows(table))
 
     def _refuse_unreached(self, offset: Offset, position: Position | None) -> None:
         """Raise LogGapError when the database has not come to the SCN that the offset goes on from, nor to that of an unfinished

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from minercdc.capture.logminer.partitions import DictionaryIds, Partitions, is_of_temporary_table, is_unnamed, with_parts
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.events import SchemaChange, Scn
+from minercdc.oracle.captured_later import unread_rows
 from minercdc.schema.ddl import (
     AlterTable,
     CommentOn,
@@ -292,6 +293,8 @@ class ShapeTracker:
     ) -> Iterator[SchemaChange]:
         if known is None:
             yield from self._reread(row, time_us, new, sql, "the table was not known under its old name")
+            if self._includes(new):
+                _log.warning("%s", unread_rows(new))
         elif self._includes(new):
             yield self._new_version(row, time_us, known, replace(known, id=new), sql)
         else:

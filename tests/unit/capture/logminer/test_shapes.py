@@ -155,6 +155,20 @@ def test_tables_that_change_names_are_emitted_in_order(miner: Miner) -> None:
     assert [change.after and change.after.object_id for change in emitted] == [77, 90, 77]
 
 
+def test_a_table_that_is_renamed_into_the_capture_is_named_with_the_command_that_reads_its_rows(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    late = replace(ITEM, id=TableId("DB", "LAB", "LATE"), object_id=91)
+    redo = Redo()
+    redo.ddl(A, "rename staging to late", table="STAGING", object_id=91)
+    redo.ddl(B, 'rename staging to "BIN$zz"', table="STAGING", object_id=92)
+    (change,) = schema_changes(Miner(tmp_path, dictionary={late.id: late}).read(redo.rows))
+    assert change.after is not None
+    assert change.after.id == late.id
+    (said,) = [record.getMessage() for record in caplog.records if "execute-snapshot" in record.getMessage()]
+    assert said.startswith("LAB.LATE is captured, and was not before: rows that it has already are not published")
+
+
 def test_rename_to_an_uncaptured_name_ends_the_capture(miner: Miner) -> None:
     redo = Redo()
     redo.ddl(A, "rename item to item2")
