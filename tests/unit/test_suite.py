@@ -95,7 +95,7 @@ def test_two_processes_share_the_lakes_tests() -> None:
         halves[scope(f"{name}::test")] = halves.get(scope(f"{name}::test"), 0.0) + recorded().get(name, 0.0)
     assert len(halves) == 2
     assert max(halves.values()) < 2 * min(halves.values())
-    assert scope("tests/e2e/test_lab.py::test") == "tests/e2e/test_lab.py"
+    assert scope("tests/e2e/test_plan.py::test") == "tests/e2e/test_plan.py"
 
 
 def test_tests_are_grouped_by_the_folder_that_says_what_they_need() -> None:

@@ -17,7 +17,7 @@ from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.grants import Platform, platform_of
 from minercdc.oracle.scn import ROOT, container_id, one_row
 from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
-from minercdc.schema.patterns import configured_pattern
+from minercdc.schema.patterns import configured_pattern, literal_pattern
 from minercdc.schema.table import Key, TableId, TableSchema
 from minercdc.values.codec import is_supported
 
@@ -272,7 +272,7 @@ def meant_table(pattern: str, visible: Iterable[TableId]) -> str:
     by_name = {str(table).upper(): str(table) for table in visible if table.schema not in SYSTEM_SCHEMAS}
     last_two = ".".join(plain.split(".")[-2:])
     same = [name for name in by_name if name == last_two or name.partition(".")[2] == plain]
-    return _meant([by_name[name] for name in same[:2] or get_close_matches(plain, by_name, 1, _NEAR)])
+    return _meant([literal_pattern(by_name[name]) for name in same[:2] or get_close_matches(plain, by_name, 1, _NEAR)])
 
 
 def meant_schema(pattern: str, visible: Iterable[TableId]) -> str:

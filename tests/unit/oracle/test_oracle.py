@@ -26,7 +26,7 @@ from minercdc.errors import (
 from minercdc.oracle.codes import ORA, classify, oracle_errors
 from minercdc.oracle.connect import connect, database_name, dsn_of
 from minercdc.oracle.dictionary import column_of
-from minercdc.oracle.prerequisites import exclusion_findings, filter_findings, unsupported_columns
+from minercdc.oracle.prerequisites import exclusion_findings, filter_findings, meant_table, unsupported_columns
 from minercdc.oracle.scn import pdb_is_open
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, Key, TableId, TableSchema, key_of
@@ -73,6 +73,9 @@ PASSES = (
     [
         ("ORA-03113", TransientSourceError),
         ("ORA-12541", TransientSourceError),
+        ("ORA-01094", TransientSourceError),
+        ("ORA-27300", TransientSourceError),
+        ("ORA-29740", TransientSourceError),
         ("DPY-4011", TransientSourceError),
         ("DPY-6005", TransientSourceError),
         ("ORA-00310", MiningSessionError),
@@ -283,3 +286,9 @@ def test_the_table_that_was_meant_is_named(pattern: str, meant: str) -> None:
     assert finding.problem == f"table.include.list: '{pattern}' matches no table" + (
         f"; did you mean {meant}?" if meant else ""
     )
+
+
+def test_a_table_that_is_meant_is_named_by_the_pattern_that_matches_it() -> None:
+    visible = [TableId("DB", "SHOP", "A$B"), TableId("DB", "SHOP", "ORDERS")]
+    assert meant_table("SHOP.A$B", visible) == "; did you mean 'SHOP.A\\$B'?"
+    assert meant_table("SHOP.ORDER", visible) == "; did you mean SHOP.ORDERS?"
