@@ -156,26 +156,21 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 @cache
-def _half(file: str) -> str:
-    """Which half of tests/spark a file is in: about the same CPU seconds are in both."""
-    seconds = {name: recorded().get(name, 0.0) for name in _files_of_spark()}
-    halves: dict[str, float] = {"first": 0.0, "second": 0.0}
-    for name in sorted(seconds, key=lambda name: (-seconds[name], name)):
-        lighter = min(halves, key=lambda half: halves[half])
-        if name == file:
-            return lighter
-        halves[lighter] += 0.0 if left_out(name) else seconds[name]
-    return "first"
-
-
-def _files_of_spark() -> list[str]:
-    return [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / "spark").glob("test_*.py")]
+def _halves() -> Mapping[str, str]:
+    """Which half of tests/spark each file is in: about the same CPU seconds are in both."""
+    seconds, spent = recorded(), {"first": 0.0, "second": 0.0}
+    found: dict[str, str] = {}
+    names = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / "spark").glob("test_*.py")]
+    for name in sorted(names, key=lambda name: (-seconds.get(name, 0.0), name)):
+        found[name] = min(spent, key=lambda half: spent[half])
+        spent[found[name]] += 0.0 if left_out(name) else seconds.get(name, 0.0)
+    return found
 
 
 def scope(test: str) -> str:
     """What is run by one process: a file, or half of tests/spark."""
     file = of_file(test)
-    return f"tests/spark, {_half(file)} half" if file.startswith("tests/spark/") else file
+    return f"tests/spark, {_halves()[file]} half" if file.startswith("tests/spark/") else file
 
 
 class ByServer(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

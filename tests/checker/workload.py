@@ -316,26 +316,25 @@ class Workload:
             session.done.append(Change("ITEM", "d", at, None))
 
     def _change_pair(self, session: _Session, b: str, kind: float) -> None:
-        a, at = session.number, (str(session.number), b)
-        if kind < 0.5:
-            if self._run(session, f"insert into pair (a, b, note) values ({a}, '{b}', null)"):
-                session.done.append(Change("PAIR", "c", None, at))
-        elif kind < 0.8:
-            if self._run(session, f"update pair set note = note || 'x' where a = {a} and b = '{b}'"):
-                session.done.append(Change("PAIR", "u", at, at))
-        elif self._run(session, f"delete from pair where a = {a} and b = '{b}'"):
-            session.done.append(Change("PAIR", "d", at, None))
+        a = session.number
+        inserted, where = f"insert into pair (a, b, note) values ({a}, '{b}', null)", f"a = {a} and b = '{b}'"
+        self._change_noted(session, "PAIR", (str(a), b), kind, inserted, where)
 
     def _change_parted(self, session: _Session, key: int, kind: float) -> None:
-        at = (str(key),)
+        self._change_noted(session, "PARTED", (str(key),), kind, f"insert into parted values ({key}, 'n')", f"id = {key}")
+
+    def _change_noted(
+        self, session: _Session, table: str, at: tuple[str, ...], kind: float, inserted: str, where: str
+    ) -> None:
+        """Insert, update or delete a row of a table whose only other column is NOTE."""
         if kind < 0.5:
-            if self._run(session, f"insert into parted values ({key}, 'n')"):
-                session.done.append(Change("PARTED", "c", None, at))
+            if self._run(session, inserted):
+                session.done.append(Change(table, "c", None, at))
         elif kind < 0.8:
-            if self._run(session, f"update parted set note = note || 'x' where id = {key}"):
-                session.done.append(Change("PARTED", "u", at, at))
-        elif self._run(session, f"delete from parted where id = {key}"):
-            session.done.append(Change("PARTED", "d", at, None))
+            if self._run(session, f"update {table.lower()} set note = note || 'x' where {where}"):
+                session.done.append(Change(table, "u", at, at))
+        elif self._run(session, f"delete from {table.lower()} where {where}"):
+            session.done.append(Change(table, "d", at, None))
 
     def _change_doc(self, session: _Session, key: int, kind: float) -> None:
         at, body, data = (str(key),), self._large(), self._large()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -116,6 +117,15 @@ class Meant(NamedTuple):
     columns: tuple[str, ...] = ()
     name: str = ""
 
+    def among(self, keys: Iterable[Key]) -> Key | None:
+        """The key that is meant; None where it is none of these."""
+        for key in keys:
+            if self.kind == "P" == key.kind or (self.kind == "U" == key.kind and set(self.columns) == set(key.columns)):
+                return key
+            if not self.kind and key.kind != "I" and key.name == self.name:
+                return key
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class DropConstraint:
@@ -132,6 +142,12 @@ class SetConstraint:
     meant: Meant
     enabled: bool | None
     validated: bool | None
+
+    def set_in(self, key: Key) -> Key:
+        """The key after ENABLE, which validates, DISABLE, which does not, or MODIFY; unless VALIDATE or NOVALIDATE is said."""
+        enabled = key.enabled if self.enabled is None else self.enabled
+        validated = self.validated if self.validated is not None else key.validated if self.enabled is None else enabled
+        return key._replace(enabled=enabled, validated=validated)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from minercdc.schema.ddl import (
     DropConstraint,
     DropUnused,
     IndexChange,
-    Meant,
     ModifyColumn,
     NullUnsaid,
     RenameColumn,
@@ -169,7 +168,7 @@ class _Altering:
     def _constraint(self, change: DropConstraint | SetConstraint) -> None:
         if isinstance(change, SetConstraint) and change.enabled is None and change.validated is None:
             return  # RELY and the like
-        found = _meant(self._keys, change.meant)
+        found = change.meant.among(self._keys)
         # A key whose name is not known has one that Oracle made.
         unnamed = bool(_MADE_BY_ORACLE.match(change.meant.name)) and any(not key.name for key in self._keys)
         if isinstance(change, DropConstraint) and change.keeps_index:
@@ -185,7 +184,7 @@ class _Altering:
         if isinstance(change, DropConstraint):
             after = None
         else:
-            after = _in_state(found, change)
+            after = change.set_in(found)
             self._keys.append(after)
         if not self._keys_known:
             self._look_up_keys(change)
@@ -241,22 +240,6 @@ def typed(column: Column, present: TableSchema | None) -> Column:
 def _loosens(change: DropConstraint | SetConstraint) -> bool:
     """Whether the change can only take a rule away, or leave it."""
     return isinstance(change, DropConstraint) or (change.enabled is not True and change.validated is not True)
-
-
-def _meant(keys: Sequence[Key], meant: Meant) -> Key | None:
-    for key in keys:
-        if meant.kind == "P" == key.kind or (meant.kind == "U" == key.kind and set(meant.columns) == set(key.columns)):
-            return key
-        if not meant.kind and key.kind != "I" and key.name == meant.name:
-            return key
-    return None
-
-
-def _in_state(key: Key, change: SetConstraint) -> Key:
-    """A key after ENABLE, which validates, DISABLE, which does not, or MODIFY; unless VALIDATE or NOVALIDATE is said."""
-    enabled = key.enabled if change.enabled is None else change.enabled
-    validated = change.validated if change.validated is not None else key.validated if change.enabled is None else enabled
-    return key._replace(enabled=enabled, validated=validated)
 
 
 def with_index(table: TableSchema, statement: UniqueIndex) -> TableSchema:

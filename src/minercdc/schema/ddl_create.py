@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from minercdc.schema.ddl import CreateTable, Statement, TableName, Unclear, UniqueIndex
+from minercdc.schema.ddl import CreateTable, Meant, SetConstraint, Statement, TableName, Unclear, UniqueIndex
 from minercdc.schema.ddl_columns import UNSAID, Defined, defined_column, is_constraint
 from minercdc.schema.ddl_constraints import State, at_state, constraint_meant, table_constraint, take_state
 from minercdc.schema.ddl_tokens import Tokens, Unknown
@@ -73,15 +73,16 @@ def _set_state(tokens: Tokens, columns: list[Defined], keys: list[Key]) -> None:
     state = State()
     while tokens.word() not in ("PRIMARY", "UNIQUE", "CONSTRAINT"):
         take_state(tokens, state)
-    kind, names, name = constraint_meant(tokens)
+    meant = Meant(*constraint_meant(tokens))
     while tokens.word() not in ("ENABLE", "DISABLE") and at_state(tokens):
         take_state(tokens, state)
-    for place, key in enumerate(keys):
-        if key.kind == kind if kind == "P" else (key.kind, key.columns) == (kind, names) if kind else key.name == name:
-            keys[place] = key._replace(enabled=state.of_new[0], validated=state.of_new[1])
-            for found in columns:
-                if key.kind == "P" and found.name in key.columns and not state.is_not_null:
-                    found.nullable = found.nullable_alone
+    key = meant.among(keys)
+    if key is None:  # a check or a foreign key
+        return
+    after = keys[keys.index(key)] = SetConstraint(meant, state.enabled, state.validated).set_in(key)
+    if key.kind == "P" and not after.holds:
+        for found in columns:
+            found.nullable = found.nullable_alone if found.name in key.columns else found.nullable
 
 
 def _physical(tokens: Tokens) -> None:
