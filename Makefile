@@ -3,6 +3,9 @@ BIN := .venv/bin
 
 NATIVE := $(addprefix src/minercdc/native/,_rows.pyx scan.pxi print.pxi read.pxi fetched.pxi store.pxi mine.pxi arrow.pxi avro.pxi core.h store.h avro.h scan.c print.c store.c avro.c)
 
+# Where the environment says that no bytecode is kept, each of the tests' processes would compile the product and all tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Each says what a test took, and which files took twice their budget (tests/durations.json). The gate leaves out what tests/gate.py lists.
 PYTEST := $(BIN)/python -m pytest -q -p tests.durations
 GATE := $(PYTEST) -p tests.gate

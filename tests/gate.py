@@ -5,13 +5,12 @@ it tests does not change with the product (a driver's own suite against the sand
 reason, which names what the gate runs in their place.
 
 The processes of a run take the dearest files first, by `tests/durations.json`, so that they end together. The files of tests/spark are
-for two processes: a session takes a minute to warm up, and its tests use half a core, so that one would still run when all else is done.
+one scope: a second session would cost a minute of CPU to warm up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/checker/test_same_history.py": "seeds; the conformance suite has one history for all adapters",
     "tests/checker/test_kept.py": "seeds; tests/unit/capture/logminer/test_kept_kills.py kills at every step",
     "tests/simulate/test_simulate.py::test_a_rule_that_is_missing_is_found": "mutations of the simulation: they test the simulation",
+    "tests/simulate/test_simulate.py::test_every_history_is_right[1]": "further seeds",
     "tests/simulate/test_simulate.py::test_every_history_is_right[2]": "further seeds",
     "tests/simulate/test_simulate.py::test_every_history_is_right[3]": "further seeds",
     "tests/simulate/test_simulate.py::test_a_failing_history_is_made_smaller": "a tool of the simulation",
@@ -95,7 +95,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/e2e/test_within_pdb.py::test_every_change_comes_once_over_kills_and_log_switches[logminer_unbuffered]": "the other mode is run",
     # The lake on real Spark: one case of each rule.
     "tests/spark/test_direct_kill.py": "tests/unit/sink/test_segments.py cuts segments at every byte",
-    "tests/spark/test_lake_features.py::test_where_features_are_forbidden_ddl_writes_the_table_again_and_loses_no_row": "tests/unit/lake/test_features.py has what is written again",
+    "tests/spark/test_lake_features.py": "readers of Delta tables; tests/unit/lake/test_features.py has when a feature is given, and what is written again",
     "tests/spark/test_lake_kill.py::test_a_lake_that_is_killed_at_any_step_of_its_first_minute_starts_again": "every step; its stops at each boundary are run",
     "tests/spark/test_lake_avro.py": "Avro is decoded by test_avro_rows.py of tests/unit; the tables are those of JSON",
     "tests/spark/test_lake_cluster.py": "two workers in processes of their own; one process is run",
@@ -119,6 +119,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/spark/test_lake_rebuild.py": "minutes of kills beside a running lake",
     "tests/spark/test_lake_second_snapshot.py": "whole connectors; the rule is test_lake_ddl.py's",
     "tests/spark/test_lake_several_pdbs.py": "tests/unit/lake and test_several_pdbs.py of tests/e2e keep databases apart",
+    "tests/spark/test_lake_snapshot.py::test_the_command_reads_one_table": "a Spark of its own; the function that it calls is run",
     "tests/spark/test_lake_snapshot.py::test_a_snapshot_and_the_stream_from_its_scn_make_a_lake_that_is_equal": "a table that is altered meanwhile is run",
     "tests/spark/test_lake_types.py::test_delta_widens_a_column_as_computed_and_keeps_its_values": "tests/unit/lake/test_types.py has the table",
     "tests/spark/test_lake_types.py::test_every_type_is_read_exactly_in_every_mode_zone_and_dialect": "test_lake.py has each type",
@@ -155,22 +156,10 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if any(entry in (name, f"{name}/") for entry in LEFT_OUT) else None
 
 
-@cache
-def _halves() -> Mapping[str, str]:
-    """Which half of tests/spark each file is in: about the same CPU seconds are in both."""
-    seconds, spent = recorded(), {"first": 0.0, "second": 0.0}
-    found: dict[str, str] = {}
-    names = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / "spark").glob("test_*.py")]
-    for name in sorted(names, key=lambda name: (-seconds.get(name, 0.0), name)):
-        found[name] = min(spent, key=lambda half: spent[half])
-        spent[found[name]] += 0.0 if left_out(name) else seconds.get(name, 0.0)
-    return found
-
-
 def scope(test: str) -> str:
-    """What is run by one process: a file, or half of tests/spark."""
+    """What is run by one process: a file, or all of tests/spark."""
     file = of_file(test)
-    return f"tests/spark, {_halves()[file]} half" if file.startswith("tests/spark/") else file
+    return "tests/spark" if file.startswith("tests/spark/") else file
 
 
 class ByServer(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
@@ -187,10 +176,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    out = [item for item in items if left_out(item.nodeid)]
+    out: list[pytest.Item] = []
+    kept: list[pytest.Item] = []
+    for item in items:
+        (out if left_out(item.nodeid) else kept).append(item)
     if out:
         config.hook.pytest_deselected(items=out)
-    kept = [item for item in items if not left_out(item.nodeid)]
     cost: dict[str, float] = {}
     for file, seconds in recorded().items():
         cost[scope(file)] = cost.get(scope(file), 0.0) + seconds

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.changed import RULES, targets
-from tests.durations import Spent, of_directory, over_budget, recorded
+from tests.durations import Spent, of_directory, over_budget
 from tests.gate import LEFT_OUT, left_out, scope
 from tests.mutants import ROOT, mutants
 from tests.whole import PARTS, Result, result_of, table
@@ -88,13 +88,8 @@ def test_a_file_over_its_budget_is_named() -> None:
     assert [line.split(" took")[0] for line in lines] == ["over budget: a", "no budget: d"]
 
 
-def test_two_processes_share_the_lakes_tests() -> None:
-    halves: dict[str, float] = {}
-    for path in (ROOT / "tests" / "spark").glob("test_*.py"):
-        name = path.relative_to(ROOT).as_posix()
-        halves[scope(f"{name}::test")] = halves.get(scope(f"{name}::test"), 0.0) + recorded().get(name, 0.0)
-    assert len(halves) == 2
-    assert max(halves.values()) < 2 * min(halves.values())
+def test_the_lakes_tests_share_a_session() -> None:
+    assert scope("tests/spark/test_lake.py::test") == scope("tests/spark/test_direct.py::test")
     assert scope("tests/e2e/test_plan.py::test") == "tests/e2e/test_plan.py"
 
 

@@ -36,7 +36,9 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(spark, "find_java", lambda: java)
-    monkeypatch.setattr(spark, "_PREFIX", "minercdc-spark-test")  # or the JVM of the session that tests share would be killed, too
+    monkeypatch.setattr(
+        spark, "_PREFIX", "minercdc-spark-test"
+    )  # or the JVM of the session that tests share would be killed, too
     return prepare_java() / "bin" / "java"
 
 
