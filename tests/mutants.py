@@ -126,7 +126,7 @@ def sampled(count: int, seed: int) -> list[Mutant]:
 
 def _fails(copy: Path, arguments: Sequence[str]) -> str:
     """The first test that fails, '' if none does."""
-    environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "--dist", "loadfile", "--maxfail", "1", *arguments],
         cwd=copy, env=environment, capture_output=True, text=True,
@@ -140,7 +140,7 @@ def _fails(copy: Path, arguments: Sequence[str]) -> str:
 def judge(mutant: Mutant, scratch: Path) -> str:
     """The level that finds a mutant, with the test."""
     copy = scratch / "copy"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".venv", ".git", "__pycache__", ".pytest_cache", ".test-all"))
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".venv", ".git", ".pytest_cache", ".test-all"))
     try:
         mutant.apply(copy)
         for tests in (mutant.nearest, ("tests/unit",), mutant.levels):
