@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -132,6 +133,24 @@ def test_a_second_instance_of_the_machine_does_not_begin(lab: Lab) -> None:
             *(4, f"MC-6201: connector {lab.name} runs here already"),
         )
         assert f"(pid {first.process.pid})" in second.message()
+        first.stop_in_order()
+
+
+def test_a_second_instance_of_another_working_directory_does_not_begin(lab: Lab) -> None:
+    """A relative state directory is another one there."""
+    config, places = (
+        lab.config(minercdc_state_dir="state", minercdc_http_port=0),
+        [lab.directory / "one", lab.directory / "two"],
+    )
+    for place in places:
+        place.mkdir()
+    with lab.run(config, "first.log", limit=partial(os.chdir, places[0])) as first:
+        first.await_log("streaming:")
+        first.await_log(r"status: http://127\.0\.0\.1:[1-9]\d+/ in a browser")
+        second = lab.run_to_end(config, "second.log", limit=partial(os.chdir, places[1]))
+        assert (second.status, second.message().partition("\n")[0]) == (
+            *(4, f"MC-6201: connector {lab.name} runs here already (pid {first.process.pid})"),
+        )
         first.stop_in_order()
 
 
