@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -42,6 +41,7 @@ from minercdc.oracle.connect import connect, database_names
 from minercdc.pipeline import Target
 from minercdc.plan import check_tables
 from minercdc.reload import Reload
+from minercdc.selection import running_identity
 from minercdc.signalling import http_token
 from minercdc.signals.channels import SignalJournal
 from minercdc.signals.signal import Signal
@@ -249,9 +249,7 @@ class Connector:
         directory, name = config.capture.minercdc_state_dir, config.identity.name
         with ExitStack() as stack:
             stack.enter_context(owning(directory, name, refuse=refuse))
-            if self._target is None and config.sink.is_kafka and not directory.is_absolute():
-                brokers = sorted(one.strip() for one in config.kafka.bootstrap_servers.split(","))
-                identity = json.dumps([name, config.identity.topic_prefix, brokers])
+            if self._target is None and (identity := running_identity(config)):
                 stack.enter_context(owning_name(identity, name, refuse=refuse))
             yield
 

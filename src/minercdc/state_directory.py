@@ -120,7 +120,7 @@ def owning_name(
     :param identity: what is one connector's only, as its name and Kafka's addresses.
     :raises FencedError: another process has it.
     """
-    address = b"\0minercdc-" + sha256(f"{os.geteuid()} {identity}".encode()).hexdigest().encode()
+    address = _address_of(identity)
     with closing(socket.socket(socket.AF_UNIX)) as own:
         deadline = time.monotonic() + patience
         while sys.platform == "linux" and not _bound(own, address):
@@ -129,6 +129,15 @@ def owning_name(
                 break
             _wait_for(connector, owner, deadline)
         yield
+
+
+def is_owned(identity: str) -> bool:
+    """Whether a process of this user, on this machine, is within `owning_name`."""
+    return bool(_listener(_address_of(identity)))
+
+
+def _address_of(identity: str) -> bytes:
+    return b"\0minercdc-" + sha256(f"{os.geteuid()} {identity}".encode()).hexdigest().encode()
 
 
 def _wait_for(connector: str, owner: int, deadline: float) -> None:
@@ -156,6 +165,8 @@ def _bound(own: socket.socket, address: bytes) -> bool:
 
 def _listener(address: bytes) -> int | None:
     """Process id of who has the address, 0 where it cannot be learned; None for another user's, and for one of another container."""
+    if sys.platform != "linux":
+        return None
     with closing(socket.socket(socket.AF_UNIX)) as asking:
         asking.setblocking(False)
         try:

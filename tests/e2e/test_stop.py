@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.e2e.connector import STOP_SECONDS, Ended, MinerCdc, properties, write
+from tests.e2e.connector import STOP_SECONDS, Ended, MinerCdc, properties, run_to_end, write
 from tests.e2e.lab import LOGGED, TABLE, Lab
 from tests.e2e.proxy import Proxy
 from tests.fixtures.fix_sandbox import SandboxProcess
@@ -151,6 +151,10 @@ def test_a_second_instance_of_another_working_directory_does_not_begin(lab: Lab)
         assert (second.status, second.message().partition("\n")[0]) == (
             *(4, f"MC-6201: connector {lab.name} runs here already (pid {first.process.pid})"),
         )
+        reset = run_to_end(
+            ["offsets", "reset", str(config)], lab.directory / "reset.log", limit=partial(os.chdir, places[1])
+        )
+        assert "is running; stop it first" in reset.errors
         first.stop_in_order()
 
 

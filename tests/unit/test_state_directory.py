@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from minercdc.errors import FencedError
-from minercdc.state_directory import owning, owning_name
+from minercdc.state_directory import is_owned, owning, owning_name
 
 _OWNER = """
 import sys, time
@@ -80,6 +80,8 @@ def test_a_second_process_is_refused_by_the_connector_s_identity_whatever_its_di
             owning_name(identity, "a/b", patience=0),
         ):
             pass
+        assert is_owned(identity)
+        assert not is_owned(identity + "other")
         with owning_name(identity + "other", "a/b", patience=0), owning_name(identity, "a/b", refuse=False, patience=0):
             pass
         first.send_signal(signal.SIGSTOP)
