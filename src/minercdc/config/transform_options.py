@@ -198,8 +198,6 @@ class Outbox(Options):
                 raise ValueError(
                     f"table.fields.additional.placement: {':'.join(placed)} is not FIELD:header|envelope|partition[:NAME]"
                 )
-        if self.table_field_event_timestamp:
-            raise ValueError("table.field.event.timestamp: not supported; records have the producer's time")
         for option in ("tracing_span_context_field", "tracing_operation_name", "tracing_with_context_field_only"):
             if getattr(self, option):
                 raise ValueError(

@@ -78,8 +78,8 @@ def refusal_of(error: KafkaError, topic: str) -> Refusal | None:
         )
     if error.code() == KafkaError.INVALID_TIMESTAMP:
         return Refusal(
-            f"{what}: the time of this machine is too far from the broker's for message.timestamp.before.max.ms or"
-            " message.timestamp.after.max.ms of the topic",
+            f"{what}: its time, which is this machine's or that of table.field.event.timestamp, is too far from the broker's for"
+            " message.timestamp.before.max.ms or message.timestamp.after.max.ms of the topic",
             "Compare the clocks of this machine and of the brokers, or remove these settings of the topic (kafka-configs.sh --alter"
             f" --entity-type topics --entity-name {topic} --delete-config message.timestamp.before.max.ms,message.timestamp.after.max.ms).",
         )

@@ -134,7 +134,7 @@ class KafkaSink:
             record = self._large.replaced(record)
         self._make_topic(record.topic)
         partition = -1 if record.partition is None else record.partition
-        self._produce(record.topic, record.key, record.value, record.headers, partition)
+        self._produce(record.topic, record.key, record.value, record.headers, partition, record.timestamp_ms)
 
     def write_run(self, records: Sequence[Record]) -> None:
         """See `contracts.RunSink`; what the native path printed is queued without an object for each record."""
@@ -186,11 +186,19 @@ class KafkaSink:
             self._client.ensure_topic(topic, partitions=one_partition, compacted=topic == self._topics.heartbeats)
             self._seen.add(topic)
 
-    def _produce(self, topic: str, key: bytes | None, value: bytes | None, headers: Any, partition: int) -> None:
-        waited = 0.0
+    def _produce(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Any,
+        partition: int,
+        timestamp_ms: int | None = None,
+    ) -> None:
+        waited, more = 0.0, {} if timestamp_ms is None else {"timestamp": timestamp_ms}
         while True:
             try:
-                self._producer.produce(topic, value, key, partition, headers=list(headers) or None)
+                self._producer.produce(topic, value, key, partition, headers=list(headers) or None, **more)
                 return
             except BufferError:
                 if waited >= self._client.timeout:

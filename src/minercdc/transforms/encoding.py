@@ -72,6 +72,7 @@ class RecordTransformer:
             record.value if done.value is value else self._document(done.value),
             tuple((name, _header(name, content)) for name, content in done.headers) if done.headers else (),
             partition,
+            done.timestamp_ms,
         )
 
     def _check_topic(self, topic: str) -> None:

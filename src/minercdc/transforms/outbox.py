@@ -9,14 +9,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from minercdc.config.transform_options import Outbox
-from minercdc.errors import ConfigError, ValueDecodeError
-from minercdc.formats.connect import Schema
+from minercdc.errors import ConfigError, RecordSchemaError, ValueDecodeError
+from minercdc.formats.connect import TIMESTAMP, Schema
 from minercdc.transforms.record import BySchema, ConnectRecord, Headers, Transform, Typed, typed
 from minercdc.transforms.routing import replacing
 from minercdc.transforms.schemas import bare, field_of, member, struct_like
 
 _log = logging.getLogger(__name__)
 _INT32 = 1 << 31
+_PER_MS = {
+    TIMESTAMP: 1,
+    "io.debezium.time.Timestamp": 1,
+    "io.debezium.time.MicroTimestamp": 10**3,
+    "io.debezium.time.NanoTimestamp": 10**6,
+}
 _PAYLOAD = "payload"
 # Which column has the key where no option names it and the table has it.
 _KEY = "aggregateid"
@@ -27,6 +33,7 @@ class _Table:
     """What is made of the rows of one schema.
 
     :param key: column of the key, '' for none; `partition` likewise.
+    :param per_ms: units in a millisecond of the column with the record's time; 0 without such a column.
     :param value: schema of values with additional fields; None where the payload alone is the value.
     """
 
@@ -35,6 +42,7 @@ class _Table:
     id: Schema
     key: str
     partition: str
+    per_ms: int
     headers: Sequence[tuple[str, str, Schema]]
     fields: Sequence[tuple[str, str]]
     value: Schema | None
@@ -81,6 +89,7 @@ class _Router:
             bare(field_of(row, options.table_field_event_id, what)),
             key,
             next((name for name, place, _, _ in reversed(found) if place == "partition"), ""),
+            _units(row, options.table_field_event_timestamp),
             [(name, alias, bare(schema)) for name, place, alias, schema in found if place == "header"],
             fields,
             struct_like(row, [member(payload, _PAYLOAD), *members]) if fields else None,
@@ -107,7 +116,16 @@ class _Router:
             value=self._value(table, row, schema, payload),
             headers=record.headers + headers,
             partition=_partition(row[table.partition], table.partition) if table.partition else None,
+            timestamp_ms=self._time(table, row) if table.per_ms else None,
         )
+
+    def _time(self, table: _Table, row: Mapping[str, Any]) -> int | None:
+        """The time of a record, None where the row has none. Raises ValueDecodeError for one before 1970, which Kafka has not."""
+        name = self._options.table_field_event_timestamp
+        value = row[name]
+        if value is not None and value < 0:
+            raise ValueDecodeError(f"table.field.event.timestamp: {name} is before 1970, which no record can be")
+        return None if value is None else int(value // table.per_ms)
 
     def _refuse_update(self, record: ConnectRecord, op: str) -> None:
         """Log that a row was updated, as a warning or error; other operations are passed over. Raises ConfigError for an
@@ -157,6 +175,19 @@ def _named_after(name: str, routed: str) -> str:
     """The name of a value's schema: that of the outbox's rows, with what the event is routed by before its last part, as Debezium has it."""
     head, dot, last = name.rpartition(".")
     return f"{head}{dot}{routed}.{last}" if name else routed
+
+
+def _units(row: Schema, name: str) -> int:
+    """Units in a millisecond of the times in a column; 0 without a name. Raises RecordSchemaError for a column of another type."""
+    if not name:
+        return 0
+    kind = str(field_of(row, name, "the outbox table").get("name"))
+    if kind not in _PER_MS:
+        raise RecordSchemaError(
+            f"table.field.event.timestamp: {name} is no time in milliseconds, microseconds or nanoseconds since 1970",
+            hint="Name a DATE or TIMESTAMP column, or set time.precision.mode to one that makes numbers of it.",
+        )
+    return _PER_MS[kind]
 
 
 def _partition(value: Any, name: str) -> int:

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.kafka.test_envelope import LOG, NEW, ORDERS, PAID, event
 from tests.unit.transforms.made import DEBEZIUM, KAFKA, UNWRAP, chain, configured, parsed, records
 
-from minercdc.errors import ConfigError, DecodeError
+from minercdc.errors import ConfigError, DecodeError, RecordSchemaError
 from minercdc.events import Op, SchemaChange, Scn
 from minercdc.schema.table import Column, TableSchema
 
@@ -266,6 +266,29 @@ def test_what_is_no_partition_is_an_error_of_the_row(value: str | None) -> None:
     after = ("e-1", "order", "42", "Created", "x", value)
     with pytest.raises(DecodeError, match="P is .* which is no number of a partition"):
         records(outbox(table_fields_additional_placement="P:partition"), event(Op.CREATE, None, after, NUMBERED))
+
+
+TIMED = replace(
+    OUTBOX, columns=(*OUTBOX.columns, Column("AT", "TIMESTAMP", None, 6)), stored=(*OUTBOX.stored, "AT"), version=3
+)
+
+
+def timed(at: str | None, schema: TableSchema = TIMED, *more: tuple[str, dict[str, str]]) -> Any:
+    step = (f"{DEBEZIUM}outbox.EventRouter", {**COLUMNS, "table.field.event.timestamp": "AT"})
+    (record,) = records(chain(step, *more), event(Op.CREATE, None, ("e-1", "order", "42", "Created", "x", at), schema))
+    return record
+
+
+def test_a_column_may_have_the_time_of_the_record() -> None:
+    assert timed("2026-02-28 13:45:59.123456000").timestamp_ms == 1_772_286_359_123
+    router = (f"{KAFKA}RegexRouter", {"regex": "(.*)", "replacement": "x.$1"})
+    assert timed("1970-01-01 00:00:00.000000000", TIMED, router).timestamp_ms == 0
+    assert timed(None).timestamp_ms is None
+    with pytest.raises(DecodeError, match="AT is before 1970"):
+        timed("1969-12-31 23:59:59.999000000")
+    text = replace(TIMED, columns=(*OUTBOX.columns, Column("AT", "VARCHAR2", 40)), version=4)
+    with pytest.raises(RecordSchemaError, match="AT is no time in milliseconds"):
+        timed("2026-02-28", text)
 
 
 @pytest.mark.parametrize(
