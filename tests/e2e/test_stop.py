@@ -152,7 +152,7 @@ def test_a_second_instance_of_another_working_directory_does_not_begin(lab: Lab)
             *(4, f"MC-6201: connector {lab.name} runs here already (pid {first.process.pid})"),
         )
         reset = run_to_end(
-            ["offsets", "reset", str(config)], lab.directory / "reset.log", limit=partial(os.chdir, places[1])
+            ["offsets", "reset", str(config), "--yes"], lab.directory / "reset.log", limit=partial(os.chdir, places[1])
         )
         assert "is running; stop it first" in reset.errors
         first.stop_in_order()
