@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from importlib.metadata import version
 from threading import Event
@@ -41,6 +41,7 @@ from minercdc.oracle.connect import connect, database_names
 from minercdc.pipeline import Target
 from minercdc.plan import check_tables
 from minercdc.reload import Reload
+from minercdc.selection import running_identity
 from minercdc.signalling import http_token
 from minercdc.signals.channels import SignalJournal
 from minercdc.signals.signal import Signal
@@ -48,7 +49,7 @@ from minercdc.signals.watch import Watch
 from minercdc.standby.group import StandbyGroup
 from minercdc.standby.prepared import Prepared
 from minercdc.standby.waiting import refuse_without_fence
-from minercdc.state_directory import make_private, owning, running
+from minercdc.state_directory import make_private, owning, owning_name, running
 from minercdc.status.history import SECONDS, History
 from minercdc.status.looking import SourceLook, every
 from minercdc.status.model import Status
@@ -109,13 +110,14 @@ class Connector:
             prepared=self._prepared,
         )
 
-    def run(self, stop: StopFlag, *, standby: bool = False) -> None:
+    def run(self, stop: StopFlag, *, standby: bool = False, served: Callable[[str], None] = lambda _: None) -> None:
         """Capture until `stop` is set, or to the end of the snapshot when `snapshot.mode` does not stream. Meanwhile the HTTP
         port, if there is one, is served, and `minercdc.state.dir` is marked as in use; both end with it. It may be called
         again then.
 
         :param standby: wait until the instance that has the connector is dead, then capture; after another one has taken over,
             wait again. Not with `target`.
+        :param served: called with `address`, once it is set.
         :raises ConfigError: with `standby`, the sink is not Kafka with transactions.
         :raises MinerCdcError: it cannot start (LocalServiceError: the port is taken), a restart does not help, or the allowed
             restarts are used up.
@@ -124,6 +126,7 @@ class Connector:
             refuse_without_fence(self._config)
             self.counters.phase = "standby"
         with self._served(standby=standby):
+            served(self.address)
             if standby:
                 self._stand_by(stop)
             else:
@@ -240,8 +243,15 @@ class Connector:
                     self._ownership.address = self._group.address(self.address)
             yield
 
-    def _owned(self, *, refuse: bool = True) -> AbstractContextManager[None]:
-        return owning(self._config.capture.minercdc_state_dir, self._config.identity.name, refuse=refuse)
+    @contextmanager
+    def _owned(self, *, refuse: bool = True) -> Iterator[None]:
+        config = self._config
+        directory, name = config.capture.minercdc_state_dir, config.identity.name
+        with ExitStack() as stack:
+            stack.enter_context(owning(directory, name, refuse=refuse))
+            if self._target is None and (identity := running_identity(config)):
+                stack.enter_context(owning_name(identity, name, refuse=refuse))
+            yield
 
     def _site(self) -> Site:
         config, name = self._config, self._config.identity.name

@@ -23,7 +23,8 @@ class StopFlag(Protocol):
 @dataclass(slots=True)
 class Record:
     """One Kafka record. `key` None is a record without a key, `value` None a tombstone; a header may be null, too. `partition`, which
-    only Kafka has, None lets the key decide (murmur2, as Kafka's own default partitioner).
+    only Kafka has, None lets the key decide (murmur2, as Kafka's own default partitioner). `timestamp_ms`, milliseconds since the epoch,
+    only Kafka has, too; None is the time when it is sent.
     """
 
     topic: str
@@ -31,6 +32,7 @@ class Record:
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...] = ()
     partition: int | None = None
+    timestamp_ms: int | None = None
 
 
 class Capture(Protocol):

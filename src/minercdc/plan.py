@@ -34,7 +34,7 @@ from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.selection import key_columns, published_columns, table_filter, table_names, topic_names
 from minercdc.snapshot.mode import Start, decision_of
 from minercdc.status.sentence import seconds_text
-from minercdc.stored_offset import connector_topics, offset_findings, position_findings, read_stored
+from minercdc.stored_offset import connector_topics, offset_findings, position_findings, read_stored, unread_findings
 from minercdc.values.codec import Codec, codec_for, is_supported
 
 ROWS_PER_SECOND: Final = 10_000
@@ -91,7 +91,9 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
         yield from _shown(tables, table_names(config))
         yield from _times(config, connection, tables, reads)
         several = _reads_redo(config) and _has_several_instances(connection)
-    yield from _findings(config, [*broker, *(() if silent else (*offset_findings(config), *position_findings(config)))])
+    stored = [] if silent else [*offset_findings(config), *position_findings(config)]
+    stored += () if silent or stored else unread_findings(config)
+    yield from _findings(config, [*broker, *stored])
     needed = grants(config, [one.schema.id for one in tables], several_instances=several)
     yield from ("", "grants, by a DBA:", *(f"  {one}" for one in needed))
 

@@ -30,9 +30,9 @@ from minercdc.oracle.present_scn import present_scn
 from minercdc.oracle.scn import scn_of_time, time_of_scn
 from minercdc.repeated_signals import repeated_lines
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.selection import table_names, topic_names
+from minercdc.selection import running_identity, table_names, topic_names
 from minercdc.sink.opening import open_sink
-from minercdc.state_directory import is_running
+from minercdc.state_directory import is_owned, is_running
 from minercdc.stored_offset import KnownTable, StoredOffset, delivered_scn, from_document, read_stored
 from minercdc.values.supported import without_unsupported
 from minercdc.wiring.build import adapter_of
@@ -100,7 +100,9 @@ def refuse_running(config: ConnectorConfig) -> None:
     """Raise ConfigError when a process on this machine runs the connector, or one elsewhere does, or is its standby, as far as
     its consumer group shows. While that has members this waits, some seconds longer than Kafka takes to notice a killed one;
     a group that Kafka does not show, or that may not be described, counts as one without members."""
-    if is_running(config.capture.minercdc_state_dir, config.identity.name) or _has_members(config):
+    identity = running_identity(config)
+    is_here = is_running(config.capture.minercdc_state_dir, config.identity.name) or (identity and is_owned(identity))
+    if is_here or _has_members(config):
         raise ConfigError(
             [f"connector {config.identity.name} is running; stop it first"],
             hint="Its offset is moved only while it is stopped: else what it delivers next would belong to neither place.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 
@@ -52,6 +53,15 @@ def table_filters(config: ConnectorConfig) -> dict[str, TableFilter]:
 def table_names(config: ConnectorConfig) -> TableNames:
     """How stored state, the lake and reports name the captured tables."""
     return TableNames.among(database_names(config.database))
+
+
+def running_identity(config: ConnectorConfig) -> str:
+    """What is this connector's only, for `state_directory.owning_name`: where `minercdc.state.dir` is relative, it does not say who
+    runs here. '' where it is absolute, since others that differ are meant to, and without Kafka as the sink."""
+    if config.capture.minercdc_state_dir.is_absolute() or not config.sink.is_kafka:
+        return ""
+    brokers = sorted(one.strip() for one in config.kafka.bootstrap_servers.split(","))
+    return json.dumps([config.identity.name, config.identity.topic_prefix, brokers])
 
 
 def captured_by(filters: Mapping[str, TableFilter]) -> Callable[[TableId], bool]:

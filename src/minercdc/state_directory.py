@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import socket
 import stat
+import struct
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from hashlib import sha256
 from pathlib import Path
 from socket import gethostname
 from urllib.parse import quote
@@ -100,15 +104,77 @@ def owning(directory: Path, connector: str, *, refuse: bool = True, patience: fl
             owner = _owner(descriptor)
             if not refuse or owner is None or _is_stopped(owner):
                 break
-            if time.monotonic() >= deadline:
-                raise FencedError(
-                    f"connector {connector} runs here already" + (f" (pid {owner})" if owner else ""),
-                    hint="Stop that process first; or start this one with --standby, which takes over when it dies.",
-                )
-            time.sleep(0.1)
+            _wait_for(connector, owner, deadline)
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def owning_name(
+    identity: str, connector: str, *, refuse: bool = True, patience: float = _PATIENCE_SECONDS
+) -> Iterator[None]:
+    """As `owning`, for processes of one user of this machine whose directories may be others: a relative `minercdc.state.dir` is
+    another one in each working directory. Does nothing but on Linux, whose abstract addresses end with their process.
+
+    :param identity: what is one connector's only, as its name and Kafka's addresses.
+    :raises FencedError: another process has it.
+    """
+    address = _address_of(identity)
+    with closing(socket.socket(socket.AF_UNIX)) as own:
+        deadline = time.monotonic() + patience
+        while sys.platform == "linux" and not _bound(own, address):
+            owner = _listener(address)
+            if not refuse or owner is None or _is_stopped(owner):
+                break
+            _wait_for(connector, owner, deadline)
+        yield
+
+
+def is_owned(identity: str) -> bool:
+    """Whether a process of this user, on this machine, is within `owning_name`."""
+    return bool(_listener(_address_of(identity)))
+
+
+def _address_of(identity: str) -> bytes:
+    return b"\0minercdc-" + sha256(f"{os.geteuid()} {identity}".encode()).hexdigest().encode()
+
+
+def _wait_for(connector: str, owner: int, deadline: float) -> None:
+    """Give another owner a moment to end. Raises FencedError after the deadline.
+
+    :param owner: its process id, 0 where that is not known.
+    """
+    if time.monotonic() >= deadline:
+        raise FencedError(
+            f"connector {connector} runs here already" + (f" (pid {owner})" if owner else ""),
+            hint="Stop that process first; or start this one with --standby, which takes over when it dies.",
+        )
+    time.sleep(0.1)
+
+
+def _bound(own: socket.socket, address: bytes) -> bool:
+    """Take the address; False where another process has it."""
+    try:
+        own.bind(address)
+        own.listen()
+    except OSError:
+        return False
+    return True
+
+
+def _listener(address: bytes) -> int | None:
+    """Process id of who has the address, 0 where it cannot be learned; None for another user's, and for one of another container."""
+    if sys.platform != "linux":
+        return None
+    with closing(socket.socket(socket.AF_UNIX)) as asking:
+        asking.setblocking(False)
+        try:
+            asking.connect(address)
+            pid, uid, _ = struct.unpack("3i", asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        except OSError:  # it has just ended, or too many asked before
+            return 0
+        return int(pid) if pid and uid == os.geteuid() else None
 
 
 def _locked(descriptor: int) -> bool:

@@ -28,10 +28,12 @@ from minercdc.kafka.sink import stored_offset
 from minercdc.kafka.topics import TopicNames
 from minercdc.members import member, within
 from minercdc.offset import Offset, Position, SnapshotState
+from minercdc.oracle.captured_later import captured_later, how_to_read
 from minercdc.oracle.connect import connect, database_names, of_database
+from minercdc.oracle.dictionary import read_table_ids
 from minercdc.oracle.prerequisites import Finding
 from minercdc.oracle.present_scn import not_reached, present_scn
-from minercdc.oracle.scn import time_of_scn
+from minercdc.oracle.scn import pdb_is_open, time_of_scn
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.selection import table_filters, table_names, topic_names
 from minercdc.sink.json_lines import stored_lines_offset
@@ -195,6 +197,34 @@ def position_findings(config: ConnectorConfig) -> Iterator[Finding]:
     again = offset.position is not None and decision_of(config.snapshot)(Start(True, False)).again_on_data_error
     problem = f"{where}: {gap.message}" + ("; the next start takes a new snapshot" if again else "")
     yield Finding(problem, gap.hint, blocking=not again, rule="stored-offset")
+
+
+def unread_findings(config: ConnectorConfig) -> Iterator[Finding]:
+    """Advice for each captured table whose rows of before nothing would read, as it was listed after the snapshot: the command that has
+    them read. None where the start takes a snapshot, or no rows are read of any table, or the adapter finds new tables by itself; nor
+    where `offset_findings` or `position_findings` say what is wrong. Opens sessions, and closes them.
+
+    :raises ConfigError: as `offset_findings`.
+    :raises SourceError, PrerequisiteError: the dictionary cannot be read.
+    """
+    factory = adapter_factory(config.database.database_connection_adapter)
+    if config.snapshot.snapshot_mode in ("no_data", "recovery") or not factory.reads_redo:
+        return
+    try:
+        stored = read_stored(config)
+        if stored is None or stored.offset.position is None or decision_of(config.snapshot)(Start(True, False)).data:
+            return
+        scn = delivered_scn(config, stored.offset)
+    except (ConfigError, SchemaHistoryError, SinkError):
+        return
+    known = [one.schema for one in stored.tables().values()]
+    for name, wanted in table_filters(config).items():
+        with closing(connect(of_database(config.database, name), "pdb")) as connection:
+            if of_database(config.database, name).database_pdb_name and not pdb_is_open(connection):
+                continue
+            for table in captured_later(connection, read_table_ids(connection, wanted, name), known, scn):
+                problem = f"{table_names(config).of(table)} is captured, and was not before: rows that it has already are not published, only their changes"
+                yield Finding(problem, how_to_read(table), blocking=False, rule="captured-later")
 
 
 def _unreached(config: ConnectorConfig, offset: Offset) -> MinerCdcError | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,18 @@ def test_sandbox_and_broker_end_in_order(tmp_path: Path) -> None:
             server.await_output(r"ready 127\.0\.0\.1:\d+")
             ended = server.stop()
             assert (ended.status, ended.errors) == (0, "stopped\n")
+
+
+@pytest.mark.usefixtures("own_interpreters")
+def test_arguments_and_names_of_files_are_utf_8_where_the_locale_is_ascii(tmp_path: Path) -> None:
+    place = {"LC_ALL": "C", "PYTHONUTF8": "0"}
+    signals = tmp_path / "Signäle.jsonl"
+    given = GOOD | {"name": "n", "signal.enabled.channels": "file", "signal.file": signals}
+    config = write(given, tmp_path / "KÄSE.yaml")
+    sent = ["signal", str(config), "execute-snapshot", "--collection", "SHOP.KÄSE"]
+    ended = run_to_end(sent, tmp_path / "log", environment=place)
+    assert (ended.status, ended.errors) == (0, "")
+    assert "SHOP.KÄSE" in json.dumps(json.loads(signals.read_text()), ensure_ascii=False)
+    refused = run_to_end([*sent[:-1], os.fsdecode(b"SHOP.K\xc4SE")], tmp_path / "log", environment=place)
+    assert refused.status == 2
+    assert r"argument 5: SHOP.K\xc4SE is no text in utf-8" in refused.errors

@@ -152,6 +152,10 @@ def test_a_table_that_is_listed_later_is_named_with_the_command_that_reads_it(la
     _await_next_second(lab)  # CREATED has whole seconds
     lab.execute("ALTER TABLE T RENAME TO T2", "CREATE TABLE AFTER_ALL (ID NUMBER(9) PRIMARY KEY)")
     config = lab.config(signal_enabled_channels="kafka", signal_poll_interval_ms=200)
+    for command in ("plan", "check"):
+        said = lab.minercdc(command, str(config)).output
+        assert said.count("is captured, and was not before") == 1, said
+        assert f"execute-snapshot --collection {lab.server.service}.{lab.schema}.U" in said
     with lab.run(config) as connector:
         command = connector.await_log(rf"{lab.schema}\.U is captured, and was not before: .*(execute-snapshot .*)\n")[1]
         connector.await_log("streaming:")
@@ -164,7 +168,7 @@ def test_a_table_that_is_listed_later_is_named_with_the_command_that_reads_it(la
     with lab.run(config, "again.log") as connector:
         connector.await_log("streaming:")
         connector.stop_in_order()
-    assert "was not before" not in connector.text()
+    assert "was not before" not in connector.text() + lab.minercdc("plan", str(config)).output
 
 
 def _await_next_second(lab: Lab) -> None:

@@ -10,11 +10,12 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
-from tests.e2e.connector import STOP_SECONDS, Ended, MinerCdc, properties, write
+from tests.e2e.connector import STOP_SECONDS, Ended, MinerCdc, properties, run_to_end, write
 from tests.e2e.lab import LOGGED, TABLE, Lab
 from tests.e2e.proxy import Proxy
 from tests.fixtures.fix_sandbox import SandboxProcess
@@ -132,6 +133,28 @@ def test_a_second_instance_of_the_machine_does_not_begin(lab: Lab) -> None:
             *(4, f"MC-6201: connector {lab.name} runs here already"),
         )
         assert f"(pid {first.process.pid})" in second.message()
+        first.stop_in_order()
+
+
+def test_a_second_instance_of_another_working_directory_does_not_begin(lab: Lab) -> None:
+    """A relative state directory is another one there."""
+    config, places = (
+        lab.config(minercdc_state_dir="state", minercdc_http_port=0),
+        [lab.directory / "one", lab.directory / "two"],
+    )
+    for place in places:
+        place.mkdir()
+    with lab.run(config, "first.log", limit=partial(os.chdir, places[0])) as first:
+        first.await_log("streaming:")
+        first.await_log(r"status: http://127\.0\.0\.1:[1-9]\d+/ in a browser")
+        second = lab.run_to_end(config, "second.log", limit=partial(os.chdir, places[1]))
+        assert (second.status, second.message().partition("\n")[0]) == (
+            *(4, f"MC-6201: connector {lab.name} runs here already (pid {first.process.pid})"),
+        )
+        reset = run_to_end(
+            ["offsets", "reset", str(config), "--yes"], lab.directory / "reset.log", limit=partial(os.chdir, places[1])
+        )
+        assert "is running; stop it first" in reset.errors
         first.stop_in_order()
 
 

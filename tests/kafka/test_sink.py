@@ -177,6 +177,28 @@ def test_a_topic_that_kafka_refuses_is_remembered(broker: KafkaBroker, prefix: s
     assert client.refused.refusal(f"{prefix}.S.D.X", "") is None
 
 
+def test_a_record_whose_time_kafka_does_not_take_is_of_a_topic_that_is_remembered(broker: KafkaBroker, prefix: str) -> None:
+    config = settings(prefix, broker.bootstrap_servers, **{"topic.creation.default.message.timestamp.before.max.ms": "0"})
+    client = client_of(config)
+    sink = KafkaSink(client, topics_of(config), prefix, Ownership(prefix))
+    sink.write(Record(f"{prefix}.S.T", b"k", b"v"))
+    with pytest.raises(DeliveryError, match=r"INVALID_TIMESTAMP.*message\.timestamp\.before\.max\.ms"):
+        sink.commit(OFFSET)
+    sink.close()
+    assert client.refused.refusal(f"{prefix}.S.T", "table S.T") is not None
+
+
+def test_a_record_has_its_time_in_kafka(broker: KafkaBroker, prefix: str) -> None:
+    config = settings(prefix, broker.bootstrap_servers)
+    client = client_of(config)
+    sink = KafkaSink(client, topics_of(config), prefix, Ownership(prefix))
+    sink.write(Record(f"{prefix}.S.T", b"k", b"v", timestamp_ms=1_772_286_359_123))
+    sink.commit(OFFSET)
+    sink.close()
+    (found,) = client.read_since(f"{prefix}.S.T", 0, committed=True)
+    assert found.timestamp()[1] == 1_772_286_359_123
+
+
 def test_no_broker_is_one_clear_error(prefix: str) -> None:
     config = settings(prefix, f"127.0.0.1:{free_port()}", **{"minercdc.kafka.timeout.ms": "1000"})
     with pytest.raises(DeliveryError, match="reaching Kafka at 127.0.0.1"):

@@ -83,6 +83,12 @@ class JavaConverters:
         made = converter.fromConnectData(topic, headers, read.schema(), read.value())
         return bytes(made), {header.key(): bytes(header.value()) for header in headers.toArray()}
 
+    def header(self, name: str, document: bytes, **settings: str) -> bytes:
+        """What a converter of headers, by its class, writes of a value, JSON with its schema."""
+        read, converter = self._json.toConnectData("t", document), self._new(f"org.apache.kafka.connect.{name}")
+        converter.configure({"converter.type": "header", **settings})
+        return bytes(converter.fromConnectHeader("t", "h", read.schema(), read.value()))
+
     def read(self, converter: Any, topic: str, content: bytes) -> bytes:
         """What a converter reads of a record's bytes, as JSON with its schema."""
         read = converter.toConnectData(topic, content)

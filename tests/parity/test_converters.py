@@ -216,6 +216,37 @@ def test_ext_json_is_apicurios(java: JavaConverters, registry: str) -> None:
             assert found == theirs_json
 
 
+_CONNECTS: dict[str, Any] = {"optional": False, "field": "K", "version": 1}
+_DECIMAL = {"name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "2"}, **_CONNECTS}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "simple"),
+    [
+        ({"type": "string", "optional": False, "field": "K"}, 'a"b\\é', ""),
+        ({"type": "string", "optional": False, "field": "K"}, "a\nb\t", '{"K":"a\nb\t"}'),
+        ({"type": "int64", "name": "io.debezium.time.MicroTimestamp", **_CONNECTS}, 1790000000123456, ""),
+        ({"type": "bytes", **_DECIMAL}, "BNI=", '{"K":12.34}'),
+        ({"type": "int32", "name": "org.apache.kafka.connect.data.Date", **_CONNECTS}, 20000, '{"K":2024-10-04}'),
+        ({"type": "int32", "name": "org.apache.kafka.connect.data.Time", **_CONNECTS}, 3600123, '{"K":01:00:00.123Z}'),
+    ],
+)
+def test_keys_in_headers_are_connects_but_where_the_page_of_parity_says_so(
+    java: JavaConverters, field: dict[str, Any], value: object, simple: str
+) -> None:
+    """A header with a key is the key's JSON: the payload of a key that JsonConverter writes."""
+    schema = {"type": "struct", "optional": False, "name": "k.Key", "fields": [field]}
+    document, ours_ = (
+        json.dumps(one, separators=(",", ":"), ensure_ascii=False).encode()
+        for one in ({"schema": schema, "payload": {"K": value}}, {"K": value})
+    )
+    assert java.header("storage.SimpleHeaderConverter", document) == (simple.encode() or ours_)
+    assert java.header("json.JsonConverter", document, **{"schemas.enable": "false"}) == ours_
+    text = json.dumps({"schema": {"type": "string", "optional": False}, "payload": "oracle"}).encode()
+    assert java.header("storage.SimpleHeaderConverter", text) == b"oracle"
+    assert java.header("json.JsonConverter", text, **{"schemas.enable": "false"}) == b'"oracle"'
+
+
 NUMBERS = (0.0, 1.0, 100.5, 0.001, 0.00099, 9999999.0, 1e7, 1.5e-300, -2.25e100, 3.4e38, 1 / 3)
 
 

@@ -160,9 +160,12 @@ def test_debeziums_steps_are_debeziums(java: JavaConverters, steps: tuple[Step, 
     compare(java, steps, event_)
 
 
-@pytest.mark.parametrize("zone", ["+05:30", "UTC", "Asia/Tokyo"])
+@pytest.mark.parametrize("zone", ["+05:30", "-08:00", "UTC", "Asia/Tokyo"])
 def test_times_in_another_zone_are_printed_as_debezium_prints_them(java: JavaConverters, zone: str) -> None:
     rows = [MOMENT.after, ("1", "2026-07-01 12:00:00.000000000 +00:00", *MOMENT.after[2:])]  # type: ignore[index]
+    for moment in ("9999-12-31 23:30:00", "0001-01-01 00:10:00", "-4712-01-01 00:00:00", "-0001-12-31 23:59:59"):
+        zoned = [f"{moment}.250000000 +00:00"] if moment[0] != "-" else [None]
+        rows.append(("1", *zoned, f"{moment}.250000000", moment))
     for after in rows:
         compare(
             java,
@@ -197,10 +200,20 @@ def test_the_type_of_a_literal_is_the_one_that_connect_infers(java: JavaConverte
         {"table.fields.additional.placement": "TYPE:header:kind,ID:header"},
         {"table.fields.additional.placement": "TYPE:envelope:kind"},
         {"table.expand.json.payload": "true"},
+        {"table.expand.json.payload": "true", "table.json.payload.null.behavior": "optional_bytes"},
+        {"table.field.event.type": "KIND"},
         {"table.expand.json.payload": "true", "table.fields.additional.placement": "TYPE:envelope"},
     ],
     ids=str,
 )
-@pytest.mark.parametrize("payload", ['{"a":1,"b":[{"c":null,"d":"x"}],"e":{"f":{"g":1.5}},"h":3000000000}', "text", None])
+@pytest.mark.parametrize(
+    "payload",
+    [
+        '{"a":1,"b":[{"c":null,"d":"x"}],"e":{"f":{"g":1.5}},"h":3000000000}',
+        '{"a":null,"b":[null,"x"],"c":{"d":null}}',
+        "text",
+        None,
+    ],
+)
 def test_events_of_an_outbox_are_debeziums(java: JavaConverters, options: dict[str, str], payload: str | None) -> None:
     compare(java, ((f"{DEBEZIUM}outbox.EventRouter", {**COLUMNS, **options}),), row(payload))

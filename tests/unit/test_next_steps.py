@@ -22,9 +22,9 @@ CONNECTOR = {
 }
 
 
-def steps(**changed: str) -> str:
+def steps(served: str = "", **changed: str) -> str:
     properties = CONNECTOR | {name.replace("_", "."): value for name, value in changed.items()}
-    return "\n".join(connector_steps(parse_properties(properties), "shop.yaml"))
+    return "\n".join(connector_steps(parse_properties(properties), "shop.yaml", served))
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,13 @@ def test_a_connector_without_kafka_names_its_files(kind: str, path: str, expecte
     ],
 )  # fmt: skip
 def test_a_port_s_address_and_whose_token_it_takes(changed: dict[str, str], expected: str, missing: str) -> None:
-    text = steps(minercdc_http_port="8089", **changed)
+    text = steps(f"http://{changed.get('minercdc_http_host', '127.0.0.1')}:8089", minercdc_http_port="8089", **changed)
     assert expected in text
     assert missing not in text
+
+
+def test_the_address_of_a_free_port_is_the_one_that_is_served() -> None:
+    assert "status: http://127.0.0.1:41234/ in a browser" in steps("http://127.0.0.1:41234", minercdc_http_port="0")
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from minercdc.errors import FencedError
-from minercdc.state_directory import owning
+from minercdc.state_directory import is_owned, owning, owning_name
 
 _OWNER = """
 import sys, time
 from pathlib import Path
-from minercdc.state_directory import owning
-with owning(Path(sys.argv[1]), "a/b"):
+from minercdc.state_directory import owning, owning_name
+with owning(Path(sys.argv[1]), "a/b"), owning_name(sys.argv[1], "a/b"):
     print("owns", flush=True)
     sys.stdin.read()
 """
@@ -69,6 +69,32 @@ def test_a_frozen_one_has_it_no_longer(tmp_path: Path) -> None:
         with owning(tmp_path, "a/b", patience=0):
             pass
         first.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="abstract addresses are Linux's")
+def test_a_second_process_is_refused_by_the_connector_s_identity_whatever_its_directory_is(tmp_path: Path) -> None:
+    identity = str(tmp_path)
+    with owner(tmp_path) as first:
+        with (
+            pytest.raises(FencedError, match=rf"connector a/b runs here already \(pid {first.pid}\)"),
+            owning_name(identity, "a/b", patience=0),
+        ):
+            pass
+        assert is_owned(identity)
+        assert not is_owned(identity + "other")
+        with owning_name(identity + "other", "a/b", patience=0), owning_name(identity, "a/b", refuse=False, patience=0):
+            pass
+        first.send_signal(signal.SIGSTOP)
+        deadline = time.monotonic() + 10
+        while os.waitpid(first.pid, os.WUNTRACED | os.WNOHANG) == (0, 0):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        with owning_name(identity, "a/b", patience=0):
+            pass
+        first.send_signal(signal.SIGCONT)
+        threading.Timer(0.3, first.kill).start()
+        with owning_name(identity, "a/b", patience=30):
+            assert first.wait() == -signal.SIGKILL
 
 
 def test_a_process_of_another_machine_is_left_to_kafka(tmp_path: Path) -> None:

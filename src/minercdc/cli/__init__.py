@@ -31,7 +31,9 @@ of the connector took over, 130 stopped before the end.
 
 from __future__ import annotations
 
+import codecs
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
@@ -87,12 +89,15 @@ _STOP_SECONDS = 4.0  # what an orderly end of `run` may take; orchestrators kill
 def main() -> None:
     """Entry point: every failure that is not a defect ends in one message on standard error and an exit status (SystemExit).
 
-    What standard output and error cannot encode is replaced, by `?`.
+    What standard output and error cannot encode is replaced, by `?`. Where the locale's encoding is ASCII, the process begins again in
+    UTF-8: arguments and names of files are taken for that.
     """
+    _begin_in_utf8()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
+        _refuse_undecoded(sys.argv)
         app()
     except ConfigError as error:
         _fail(str(error), 2)
@@ -104,6 +109,27 @@ def main() -> None:
         _fail(str(error), 1)
     except OSError as error:  # a directory that cannot be written, a full disk
         _fail(f"{error.strerror or error}: {error.filename or 'no file named'}", 1)
+
+
+def _begin_in_utf8() -> None:
+    """Replace the process by one in UTF-8 mode, where names of files are ASCII: `LC_ALL=C` with `PYTHONUTF8=0`."""
+    if codecs.lookup(sys.getfilesystemencoding()).name == "ascii" and os.environ.get("PYTHONUTF8") != "1":
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONUTF8": "1"})
+
+
+def _refuse_undecoded(arguments: Sequence[str]) -> None:
+    """Raise ConfigError for arguments that are no text in the locale's encoding."""
+    problems = []
+    for number, argument in enumerate(arguments):
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            encoding, shown = sys.getfilesystemencoding(), os.fsencode(argument).decode("ascii", "backslashreplace")
+            problems.append(f"argument {number}: {shown} is no text in {encoding}, the locale's encoding")
+    if problems:
+        raise ConfigError(
+            problems, hint="Type it in that encoding, or set LC_ALL to a locale that has the encoding you type in."
+        )
 
 
 def _fail(message: str, status: int) -> None:
@@ -168,11 +194,10 @@ def run(
         log_as_json(loaded.identity.name)
         console = Console(stderr=True, force_terminal=False)
     connector = Connector(loaded)
-    log_lines(connector_steps(loaded, str(config)))
     if not console.is_terminal:  # where SIGHUP means that the terminal is gone
         stop.take_hangups(lambda: _reload(connector, config))
     with display(connector.counters, console, log_interval):
-        connector.run(stop, standby=standby)
+        connector.run(stop, standby=standby, served=lambda address: log_lines(connector_steps(loaded, str(config), address)))
     if stop.is_set():
         logging.getLogger(__name__).info("stopped")
 

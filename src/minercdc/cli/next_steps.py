@@ -26,14 +26,15 @@ def reachable(host: str, port: int) -> str:
     return f"{'localhost' if host in EVERYWHERE else host}:{port}"
 
 
-def connector_steps(config: ConnectorConfig, file: str) -> list[str]:
+def connector_steps(config: ConnectorConfig, file: str, served: str) -> list[str]:
     """Lines: where the records and the status of a connector are, and the command that reads tables again.
 
     :param file: its configuration, as given on the command line.
+    :param served: address of its HTTP port, `http://HOST:PORT`; '' for none.
     """
     return [
         f"records: {_records(config, file)}",
-        f"status: {_status(config)}",
+        f"status: {_status(config, served)}",
         f"read tables again: {_signal(config, file)}",
     ]
 
@@ -50,12 +51,12 @@ def _records(config: ConnectorConfig, file: str) -> str:
     return f"topics {topics} at bootstrap.servers={config.kafka.bootstrap_servers}"
 
 
-def _status(config: ConnectorConfig) -> str:
+def _status(config: ConnectorConfig, served: str) -> str:
     signals = config.signals
-    host, port = signals.minercdc_http_host, signals.minercdc_http_port
-    if port is None:
+    host, port = signals.minercdc_http_host, served.rpartition(":")[2]
+    if not port:
         return "no port; minercdc.http.port=8089 opens one"
-    address = f"http://{reachable(host, port)}" if port else "the address below"
+    address = f"http://{reachable(host, int(port))}"
     if host in _LOOPBACK:
         return f"{address}/ in a browser; curl {address}/health (or /metrics, /api/status, /snapshots, /notifications)"
     kept = token_file(config.capture.minercdc_state_dir, config.identity.name)

@@ -49,7 +49,7 @@ IGNORED: dict[str, str] = {
     **NOT_READ,
     "connector.class": _CONNECT,
     "tasks.max": "one connector is one task",
-    "header.converter": "headers are JSON",
+    "header.converter": "headers are texts as they are, and keys in them JSON",
     "exactly.once.support": "delivery is exactly once already",
     "transaction.boundary": "Kafka transactions hold whole source transactions",
     "offset.storage": "offsets live in a Kafka topic",
@@ -137,7 +137,7 @@ IGNORED: dict[str, str] = {
     "internal.key.converter": _WORKER,
     "internal.value.converter": _WORKER,
     "debezium.sink.kafka.wait.message.delivery.timeout.ms": "see minercdc.kafka.timeout.ms",
-    "debezium.format.header": "headers are JSON",
+    "debezium.format.header": "headers are texts as they are, and keys in them JSON",
 }
 
 # Of key.converter and value.converter.
@@ -171,7 +171,7 @@ IGNORED_PREFIXES: Mapping[str, str] = {
     "log.mining.buffer.ehcache.": _CACHE,
     "errors.retry.": "waits double up to retriable.restart.connector.wait.ms",
     "errors.log.": "every error is logged",
-    "header.converter.": "headers are JSON",
+    "header.converter.": "headers are texts as they are, and keys in them JSON",
     "schema.history.internal.consumer.": _ONE_CLIENT,
     "consumer.override.": _ONE_CLIENT,
     "admin.override.": _ONE_CLIENT,

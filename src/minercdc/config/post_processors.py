@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 RESELECT = "io.debezium.processors.reselect.ReselectColumnsPostProcessor"
 _OURS = "minercdc.lob.reselect"
+_LIST = "post.processors."
+_PACKAGE = ".processors."  # of Debezium's, and of most others', class names
 # Option -> why it has no effect.
 _IGNORED = {
     "reselect.null.values": "a null in redo is the value, so it is not read again",
@@ -19,6 +23,7 @@ def take_post_processors(properties: dict[str, str], problems: list[str]) -> dic
     :returns: the options without effect, each with the reason.
     """
     ignored: dict[str, str] = {}
+    listed = "post.processors" in properties
     for name in [name.strip() for name in properties.pop("post.processors", "").split(",") if name.strip()]:
         given = {
             full.removeprefix(prefix): full
@@ -49,4 +54,23 @@ def take_post_processors(properties: dict[str, str], problems: list[str]) -> dic
                 problems.append(f"{given[option]}: not supported; {_OURS} is about all columns with large values")
             else:
                 problems.append(f"{given[option]}: this post processor has no such option")
+    problems.extend(_not_listed(properties, listed=listed))
     return ignored
+
+
+def _not_listed(properties: dict[str, str], *, listed: bool) -> Iterator[str]:
+    """Take out the options of post processors that are not listed; a line for each of these.
+
+    :param listed: the list is there.
+    """
+    kinds = {full: kind for full, kind in properties.items() if not full.startswith(("transforms.", "predicates."))}
+    names = [full.removesuffix(".type") for full, kind in kinds.items() if full.endswith(".type") and _PACKAGE in kind]
+    for full in properties:
+        if full.startswith(_LIST) and (name := full.removeprefix(_LIST).partition(".")[0]) and f"{_LIST}{name}" not in names:
+            names.append(f"{_LIST}{name}")
+    for prefix in dict.fromkeys(names):
+        for full in [full for full in properties if full.startswith(f"{prefix}.")]:
+            del properties[full]
+        name = prefix.removeprefix(_LIST)
+        what = "does not list" if listed else "is not given, and has to list"
+        yield f"{prefix}.*: post.processors {what} {name}, so that these properties have no effect; post.processors={name} has them taken"

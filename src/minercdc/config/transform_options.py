@@ -169,10 +169,12 @@ class DropAll(Options):
 
 
 class Outbox(Options):
-    """Options of EventRouter, which makes messages of the rows of an outbox table."""
+    """Options of EventRouter, which makes messages of the rows of an outbox table. `table_field_event_type` has no effect, as in
+    Debezium."""
 
     table_field_event_id: str = "id"
     table_field_event_key: str = ""
+    table_field_event_type: str = "type"
     table_field_event_timestamp: str = ""
     table_field_event_payload: str = "payload"
     table_field_event_schema_version: str = ""
@@ -185,21 +187,24 @@ class Outbox(Options):
     route_topic_regex: Regex = "(?<routedByValue>.*)"
     route_topic_replacement: str = "outbox.event.${routedByValue}"
     route_tombstone_on_empty_payload: bool = False
+    tracing_span_context_field: str = ""
+    tracing_operation_name: str = ""
+    tracing_with_context_field_only: str = ""
 
     @model_validator(mode="after")
     def _placements(self) -> Self:
         for placed in self.table_fields_additional_placement:
             if len(placed) not in (2, 3) or placed[1].lower() not in ("header", "envelope", "partition"):
                 raise ValueError(
-                    f"table.fields.additional.placement: {':'.join(placed)} is not FIELD:header|envelope[:NAME]"
+                    f"table.fields.additional.placement: {':'.join(placed)} is not FIELD:header|envelope|partition[:NAME]"
                 )
-            if placed[1].lower() == "partition":
-                raise ValueError("table.fields.additional.placement: the partition cannot come from a column here")
-        if self.table_field_event_timestamp:
-            raise ValueError("table.field.event.timestamp: not supported; records have the producer's time")
+        for option in ("tracing_span_context_field", "tracing_operation_name", "tracing_with_context_field_only"):
+            if getattr(self, option):
+                raise ValueError(
+                    f"{option.replace('_', '.')}: not supported; spans are OpenTelemetry's for Java. To hand the context of a trace on,"
+                    " place its column in a header: table.fields.additional.placement=FIELD:header"
+                )
         _have_groups("route.topic.replacement", self.route_topic_regex, self.route_topic_replacement)
-        if self.table_json_payload_null_behavior != "ignore":
-            raise ValueError("table.json.payload.null.behavior: only ignore is supported")
         return self
 
 

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from minercdc.errors import DeliveryError
-from minercdc.kafka.codes import classify
+from minercdc.kafka.codes import classify, classify_lost
 from minercdc.kafka.sink import KafkaSink
 
 
@@ -50,9 +50,7 @@ class AtLeastOnceSink(KafkaSink):
         if (refused := self._of_refused_topic()) is not None:
             raise refused
         if (lost := self._undelivered) is not None:
-            found = classify(lost.error, f"{doing} ({lost.record})")
-            found.hint = found.hint and f"{found.hint}; or see minercdc.kafka.record.too.large"
-            raise found
+            raise classify_lost(lost.error, f"{doing} ({lost.record})")
         if len(self._producer):
             raise DeliveryError(f"{doing} failed: {len(self._producer)} records were not taken in time")
 

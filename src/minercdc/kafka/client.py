@@ -13,7 +13,7 @@ from confluent_kafka.admin import ConfigResource, NewTopic, OffsetSpec
 
 from minercdc.config.sections import KafkaConfig, TopicConfig
 from minercdc.errors import DeliveryError
-from minercdc.kafka.codes import NO_LEADER, classify
+from minercdc.kafka.codes import NO_LEADER, classify, not_created
 from minercdc.kafka.connections import Connections
 from minercdc.kafka.partition_reader import PartitionReader
 from minercdc.kafka.refused_topics import RefusedTopics
@@ -112,8 +112,8 @@ class KafkaClient(Connections):
             self.admin().create_topics([topic], request_timeout=self.timeout)[name].result()
             log.info("created topic %s", name)
         except KafkaException as error:
-            if error.args[0].code() == KafkaError.TOPIC_EXCEPTION:  # of this name only, as when another differs in . and _
-                raise self.refused.note(name, f"creating topic {name} failed: {error.args[0].str()}") from None
+            if (refusal := not_created(error.args[0], name)) is not None:
+                raise self.refused.note(name, refusal) from None
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise classify(error.args[0], f"creating topic {name}") from None
 

@@ -25,7 +25,10 @@ class ContextHeaders:
     def added(self, records: Sequence[Record]) -> list[Record]:
         """The records with the headers, after those that they have."""
         added = self._headers
-        return [Record(r.topic, r.key, r.value, (*r.headers, *added) if r.headers else added, r.partition) for r in records]
+        return [
+            Record(r.topic, r.key, r.value, (*r.headers, *added) if r.headers else added, r.partition, r.timestamp_ms)
+            for r in records
+        ]
 
     def encoder(self, encoder: RecordEncoder) -> RecordEncoder:
         """An encoder of the records of `encoder`, those of changes with the headers."""

@@ -63,7 +63,7 @@ class LargeRecords:
         headers = tuple(record.headers)
         if self.dead_letters is None:
             headers = (*headers, (CLAIM_CHECK, str(document[CLAIM_CHECK]).encode()))
-            return Record(record.topic, record.key, _json(document), headers, record.partition)
+            return Record(record.topic, record.key, _json(document), headers, record.partition, record.timestamp_ms)
         document |= {
             "topic": record.topic,
             "key": None if record.key is None else record.key.decode("utf-8", "backslashreplace"),

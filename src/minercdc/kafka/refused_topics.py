@@ -7,37 +7,31 @@ Kafka answers a record after others were sent, in one transaction: it can be lef
 
 from __future__ import annotations
 
-from typing import Final
-
 from minercdc.errors import DeliveryError, RecordSchemaError, SinkError
-
-_FIX: Final = "Correct the topic: one that is compacted takes no record without a key."
+from minercdc.kafka.codes import Refusal
 
 
 class RefusedTopics:
     """What Kafka refused in this process, by topic. Only names that are looked at (`refusal`) are set aside."""
 
     def __init__(self) -> None:
-        self._reasons: dict[str, str] = {}
+        self._refusals: dict[str, Refusal] = {}
 
-    def note(self, topic: str, reason: str) -> SinkError:
-        """Remember that Kafka refuses a topic. Returns the error to be raised: a DeliveryError, after which the stream goes on
-        without its table; a SinkError when it was known, since it is no table's.
-
-        :param reason: Kafka's text, with what was tried.
-        """
-        known = topic in self._reasons
-        self._reasons[topic] = reason
-        return SinkError(reason, hint=_FIX) if known else DeliveryError(reason, hint=_FIX)
+    def note(self, topic: str, refusal: Refusal) -> SinkError:
+        """Remember that Kafka refuses a topic, or a record in it. Returns the error to be raised: a DeliveryError, after which the
+        stream goes on without its table; a SinkError when it was known, since it is no table's."""
+        error = SinkError if topic in self._refusals else DeliveryError
+        self._refusals[topic] = refusal
+        return error(refusal.reason, hint=refusal.hint)
 
     def refusal(self, topic: str, where: str) -> RecordSchemaError | None:
         """The error for a row of a topic that Kafka refuses; None for another topic.
 
         :param where: names the row's table.
         """
-        reason = self._reasons.get(topic)
-        return None if reason is None else RecordSchemaError(reason, where=where, hint=_FIX)
+        found = self._refusals.get(topic)
+        return None if found is None else RecordSchemaError(found.reason, where=where, hint=found.hint)
 
     def forget(self) -> None:
         """Try all topics again, as when a table is resumed."""
-        self._reasons.clear()
+        self._refusals.clear()

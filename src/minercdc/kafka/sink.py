@@ -21,7 +21,7 @@ from minercdc import native
 from minercdc.contracts import Record
 from minercdc.errors import DeliveryError, FencedError, SinkError
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.codes import FINAL, classify
+from minercdc.kafka.codes import FINAL, MISSING_TOPIC, classify, classify_lost, missing_topic, refusal_of
 from minercdc.kafka.large_records import LargeRecords, shown_key
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.kafka.ownership import Ownership
@@ -80,7 +80,9 @@ class KafkaSink:
         self._large = large
         self._open = False
         self._undelivered: Undelivered | None = None
-        self._refused_topic: str | None = None  # of a record that Kafka does not take as it is
+        self._refused_record: tuple[str, KafkaError] | None = (
+            None  # topic and error of a record that Kafka does not take as it is
+        )
         self._one_partition = {topics.schema_changes, topics.schema_history, topics.notifications, topics.heartbeats}
         self._seen: set[str] = set()
         client.ensure_topic(topics.offsets, partitions=1, compacted=True)
@@ -104,8 +106,8 @@ class KafkaSink:
         if error.code() in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
             return
         size = len(message.value() or b"")
-        if error.code() == KafkaError.INVALID_RECORD:
-            self._refused_topic = message.topic()
+        if refusal_of(error, message.topic()) is not None or error.code() in MISSING_TOPIC:
+            self._refused_record = message.topic(), error
         if self._undelivered is None or size > self._undelivered.size:
             what = f"topic {message.topic()}, key {shown_key(message.key())}, {size} bytes"
             self._undelivered = Undelivered(error, what, size)
@@ -132,7 +134,7 @@ class KafkaSink:
             record = self._large.replaced(record)
         self._make_topic(record.topic)
         partition = -1 if record.partition is None else record.partition
-        self._produce(record.topic, record.key, record.value, record.headers, partition)
+        self._produce(record.topic, record.key, record.value, record.headers, partition, record.timestamp_ms)
 
     def write_run(self, records: Sequence[Record]) -> None:
         """See `contracts.RunSink`; what the native path printed is queued without an object for each record."""
@@ -184,11 +186,19 @@ class KafkaSink:
             self._client.ensure_topic(topic, partitions=one_partition, compacted=topic == self._topics.heartbeats)
             self._seen.add(topic)
 
-    def _produce(self, topic: str, key: bytes | None, value: bytes | None, headers: Any, partition: int) -> None:
-        waited = 0.0
+    def _produce(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Any,
+        partition: int,
+        timestamp_ms: int | None = None,
+    ) -> None:
+        waited, more = 0.0, {} if timestamp_ms is None else {"timestamp": timestamp_ms}
         while True:
             try:
-                self._producer.produce(topic, value, key, partition, headers=list(headers) or None)
+                self._producer.produce(topic, value, key, partition, headers=list(headers) or None, **more)
                 return
             except BufferError:
                 if waited >= self._client.timeout:
@@ -250,11 +260,15 @@ class KafkaSink:
                 log.info("open Kafka transaction left to time out: %s", error)
 
     def _of_refused_topic(self) -> SinkError | None:
-        """The error for a record that will be refused again, as one without a key in a compacted topic; None without one."""
-        if (topic := self._refused_topic) is None:
+        """The error for a record that will be refused again, as one without a key in a compacted topic, or of a topic that is missing
+        and not created; None without one. Raises DeliveryError or SinkError when Kafka does not say which topics there are."""
+        if self._refused_record is None:
             return None
-        reason = f"Kafka does not take a record of topic {topic} (INVALID_RECORD), as one without a key where the topic is compacted"
-        return self._client.refused.note(topic, reason)
+        topic, error = self._refused_record
+        refusal = refusal_of(error, topic)
+        if refusal is None and not self._client.creates_topics and not self._client.existing([topic]):
+            refusal = missing_topic(topic)
+        return None if refusal is None else self._client.refused.note(topic, refusal)
 
     def _call(self, request: Callable[[float], _T], doing: str) -> _T:
         """Run a transactional request, repeating it for as long as one request may take when librdkafka says that is safe.
@@ -280,9 +294,7 @@ class KafkaSink:
         if (refused := self._of_refused_topic()) is not None:
             return refused
         if (lost := self._undelivered) is not None and lost.error.code() in FINAL:
-            found = classify(lost.error, f"sending a record ({lost.record})")
-            found.hint = found.hint and f"{found.hint}; or see minercdc.kafka.record.too.large"
-            return found
+            return classify_lost(lost.error, f"sending a record ({lost.record})")
         found = classify(error, doing)
         if not error.fatal() and not isinstance(found, FencedError):
             return found

@@ -22,7 +22,17 @@ from minercdc.lake.columns import (
     TableColumn,
     WidenColumn,
 )
-from minercdc.lake.features import ALL, COLUMN_MAPPING, FEATURES, Feature, Features, feature_of, rewritten, unmapped
+from minercdc.lake.features import (
+    ALL,
+    COLUMN_MAPPING,
+    DELETION_VECTORS,
+    FEATURES,
+    Feature,
+    Features,
+    feature_of,
+    rewritten,
+    unmapped,
+)
 from minercdc.lake.jvm import java_class
 from minercdc.lake.sql import as_text, literal, quoted, unquoted
 
@@ -186,7 +196,7 @@ class DeltaTable:
         rows = rows.select(*named, CDC)
         if there and unmapped(columns):
             self._enable(COLUMN_MAPPING)
-        properties = self._features.of_new_table(columns, mode)
+        properties = self._features.of_new_table(columns)
         with self._saying(applied):
             if mode == "mirror" and not there:
                 self._write_new(rows, properties)
@@ -255,6 +265,7 @@ class DeltaTable:
 
         :param sets, where: SQL of the SET and WHERE clauses.
         """
+        self._mark_rows()
         with self._saying(applied):
             self._spark.sql(f"UPDATE {self.name} SET {sets} WHERE {where}")
 
@@ -264,9 +275,16 @@ class DeltaTable:
         :param on: SQL condition of the ON clause.
         :param clauses: SQL of all that follows it.
         """
+        if "WHEN MATCHED" in clauses:
+            self._mark_rows()
         changes.createOrReplaceTempView("minercdc_changes")
         with self._saying(applied):
             self._spark.sql(f"MERGE INTO {self.name} AS t USING minercdc_changes AS c ON {on} {clauses}")
+
+    def _mark_rows(self) -> None:
+        """Give the table what marks rows as deleted, unless that is forbidden: from now on rows of it may change."""
+        if self._features.allows(DELETION_VECTORS):
+            self._enable(DELETION_VECTORS)
 
     def applied(self) -> Applied | None:
         """What the newest commit of the lake says; None when there is none. The table has to be there."""

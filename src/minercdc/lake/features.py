@@ -1,6 +1,6 @@
 """Delta's table features that a lake table has, and when: a reader that lacks one refuses the table.
 
-    deletionVectors  from the start, save in mode append, where rows stay: a merge marks rows as deleted instead of writing their files again
+    deletionVectors  from the first merge that may change or delete a row: it marks rows as deleted instead of writing their files again
     columnMapping    from the first RENAME or DROP COLUMN, or the first name that Parquet forbids
     typeWidening     from the first MODIFY to a wider type
 
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from minercdc.config.lake import LakeConfig, LakeFeature, Mode
+from minercdc.config.lake import LakeConfig, LakeFeature
 from minercdc.lake.columns import (
     AddColumn,
     CopyAsText,
@@ -58,12 +58,10 @@ class Features:
         """Whether a table may be given the feature."""
         return feature.name not in self.forbidden
 
-    def of_new_table(self, columns: Iterable[TableColumn], mode: Mode) -> dict[str, str]:
+    def of_new_table(self, columns: Iterable[TableColumn]) -> dict[str, str]:
         """Delta's properties of a table of these columns when it is made. A column mapping that a name needs is among them, though it be
         forbidden."""
         found = {"delta.feature.timestampNtz": "supported"}
-        if mode != "append" and self.allows(DELETION_VECTORS):
-            found[DELETION_VECTORS.property] = DELETION_VECTORS.value
         if unmapped(columns):
             found[COLUMN_MAPPING.property] = COLUMN_MAPPING.value
         return found

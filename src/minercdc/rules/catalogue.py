@@ -322,7 +322,7 @@ RULES: Final = (
     ),
     Rule(
         "signal-table",
-        "The signal table has its three columns, all of them logged, and the privileges that marks need.",
+        "The signal table has its three columns, ID, TYPE and DATA in this order, all of them logged, and the privileges that marks need.",
         "Signals in it are not seen, or marks of incremental snapshots not written.",
         "CREATE TABLE table (ID VARCHAR2(42) PRIMARY KEY, TYPE VARCHAR2(32) NOT NULL, DATA VARCHAR2(2048))",
     ),
@@ -350,6 +350,12 @@ RULES: Final = (
         "The stored offset can be read, is of this database and of the pluggable databases of `database.pdb.name`, or of more of them, and the redo from there on is there.",
         "In another database, or without that redo, changes would be missing; so would rows of a pluggable database that is added, and from one to several, or back, topics change their names. The start is refused.",
         "database.pdb.name=the list of before, or minercdc offsets reset CONFIG",
+    ),
+    Rule(
+        "captured-later",
+        "All captured tables were captured when the snapshot was taken, or were made since.",
+        "Of a table that was listed later, the rows that it had already are not published, only their changes.",
+        "minercdc signal CONFIG execute-snapshot --collection DATABASE.SCHEMA.TABLE",
     ),
     Rule(
         "open-transactions-topic",

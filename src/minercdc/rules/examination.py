@@ -26,7 +26,7 @@ from minercdc.rules.catalogue import BY_NAME
 from minercdc.rules.source import Examine, ExaminedSource
 from minercdc.schema.table import TableSchema
 from minercdc.selection import key_columns, table_filter, table_names, topic_names
-from minercdc.stored_offset import offset_findings, position_findings
+from minercdc.stored_offset import offset_findings, position_findings, unread_findings
 
 _FIRST: Final = ("grant-logminer", "grant-views", "standby-role", "downstream-grants", "downstream-role")
 
@@ -51,7 +51,8 @@ def examine(config: ConnectorConfig, broker: Sequence[Finding] | None = None) ->
     if any(finding.rule in _FIRST and finding.blocking for finding in found):
         return  # most others are examined by the same views, or in the other role
     if not unanswered(broker):
-        yield from position_findings(config)
+        gaps = list(position_findings(config))
+        yield from gaps or unread_findings(config)
     tables: list[TableSchema] = []
     for number, name in enumerate(database_names(config.database)):
         yield from _of_database(config, name, tables, redo=not number)

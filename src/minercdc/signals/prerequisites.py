@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import oracledb
 
@@ -11,10 +12,10 @@ from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.prerequisites import Finding
 from minercdc.oracle.scn import one_row
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import TableId
+from minercdc.signals.signal_table import COLUMNS, wrong_columns
 
-_TEXT = frozenset({"VARCHAR2", "NVARCHAR2", "CHAR", "NCHAR"})
-_COLUMNS = "(ID VARCHAR2(42) PRIMARY KEY, TYPE VARCHAR2(32) NOT NULL, DATA VARCHAR2(2048))"
+_ALL_COLUMNS: Final = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;"
 
 
 def signal_table_findings(
@@ -30,24 +31,19 @@ def signal_table_findings(
     """
     name = f'"{table.schema}"."{table.table}"'
     found = next(iter(read_tables(connection, [table])), None)
+    grant = f" GRANT SELECT, INSERT, DELETE ON {name} TO {user};" if user.upper() != table.schema else ""
+    create = f"CREATE TABLE {name} {COLUMNS};{grant}"
     if found is None:
-        fix = f"CREATE TABLE {name} {_COLUMNS}; GRANT SELECT, INSERT, DELETE ON {name} TO {user};"
         yield Finding(
             f"signal.data.collection: there is no table {table} that {user} can see",
-            fix,
+            create,
             blocking=False,
             rule="signal-table",
         )
         return
-    yield from _shape(found, name)
-    if "DELETE" in marks and found.columns[0].name != "ID":
-        old = found.columns[0].name
-        yield Finding(
-            f"{table}: its first column is {old}; marks of incremental snapshots are deleted by the column ID, as Debezium deletes them",
-            f'ALTER TABLE {name} RENAME COLUMN "{old}" TO ID;',
-            blocking=False,
-            rule="signal-table",
-        )
+    again = f"DROP TABLE {name}; {create}" + (f" {_ALL_COLUMNS.format(name)}" if redo else "")
+    for wrong in wrong_columns(found, again, deletes="DELETE" in marks):
+        yield Finding(f"{table}: {wrong.problem}", wrong.fix, blocking=False, rule="signal-table")
     if redo:
         yield from _logging(connection, table, name)
     for privilege in marks:
@@ -63,26 +59,6 @@ def signal_table_findings(
             )
 
 
-def _shape(table: TableSchema, name: str) -> Iterator[Finding]:
-    columns = table.columns[:3]
-    if len(columns) < 3 or any(column.type_name not in _TEXT for column in columns):
-        shape = ", ".join(f"{column.name} {column.type_name}" for column in table.columns)
-        fix = f"DROP TABLE {name}; CREATE TABLE {name} {_COLUMNS};"
-        yield Finding(
-            f"{table.id}: three columns of text are needed, id, type, data; it has {shape}",
-            fix,
-            blocking=False,
-            rule="signal-table",
-        )
-    elif len(table.columns) > 3:
-        yield Finding(
-            f"{table.id}: has more than three columns, so marks of incremental snapshots cannot be inserted",
-            f"ALTER TABLE {name} DROP ({', '.join(column.name for column in table.columns[3:])});",
-            blocking=False,
-            rule="signal-table",
-        )
-
-
 def _logging(connection: oracledb.Connection, table: TableId, name: str) -> Iterator[Finding]:
     """A finding when not all columns of the table are logged, so that a mark that is deleted may not be recognised. Raises
     SourceError, PrerequisiteError."""
@@ -93,10 +69,9 @@ def _logging(connection: oracledb.Connection, table: TableId, name: str) -> Iter
     )
     logged = one_row(connection, sql, "checking supplemental log groups", owner=table.schema, name=table.table)[0]
     if everything != "YES" and not logged:
-        fix = f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;"
         yield Finding(
             f"{table}: not all columns are logged: a mark that is deleted may not be recognised",
-            fix,
+            _ALL_COLUMNS.format(name),
             blocking=False,
             rule="signal-table",
         )

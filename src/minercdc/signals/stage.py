@@ -28,6 +28,7 @@ from minercdc.signals.incremental import IncrementalSnapshots, Step
 from minercdc.signals.marks import window_of
 from minercdc.signals.resuming import Resumptions
 from minercdc.signals.signal import STOP, Signal, SignalRefused, signal_of_row
+from minercdc.signals.signal_table import taken_for
 
 _PAUSED_SECONDS = 5.0  # between two looks whether this process still owns the connector's name
 
@@ -216,7 +217,9 @@ class SignalStage:
             window, opens = mark
             self._incremental.mark(window, opens and written, event.tx.commit_scn)
         elif written and self._table and self._table.listens:
-            self._received.append(signal)
+            taken = taken_for(event.schema)
+            reason = f"the columns of the signal table are read by their places, ID, TYPE, DATA: {taken}; `minercdc check CONFIG` has the SQL"
+            self._received.append(SignalRefused(reason, channel="source") if taken else signal)
 
     def _take_progress(self, progress: Progress, state: SignalState, stop: StopFlag) -> Generator[Event, None, SignalState]:
         """Act on what was received, emit a Progress, at which the stream is whole, with the state of what is still to do, and

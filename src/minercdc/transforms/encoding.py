@@ -57,19 +57,22 @@ class RecordTransformer:
         headers: Headers = ()
         if record.headers:
             headers = tuple((name, _NULL if text is None else self._typed(text) or text) for name, text in record.headers)
-        done = self._chain(ConnectRecord(record.topic, key, value, headers, record.partition))
+        given = None if record.key is None else record.partition
+        done = self._chain(ConnectRecord(record.topic, key, value, headers, given))
         if done is None:
             return None
         if done.topic != record.topic:
             self._check_topic(done.topic)
-        # Rows without a key keep their order, as before.
-        partition = 0 if done.key is None else None if record.key is None else done.partition
+        partition = done.partition
+        if done.key is None and partition == given:  # not chosen: rows without a key keep their order, as before
+            partition = 0
         return Record(
             done.topic,
             record.key if done.key is key else self._document(done.key),
             record.value if done.value is value else self._document(done.value),
             tuple((name, _header(name, content)) for name, content in done.headers) if done.headers else (),
             partition,
+            done.timestamp_ms,
         )
 
     def _check_topic(self, topic: str) -> None:

@@ -9,14 +9,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from minercdc.config.transform_options import Outbox
-from minercdc.errors import ConfigError, ValueDecodeError
-from minercdc.formats.connect import Schema
+from minercdc.errors import ConfigError, RecordSchemaError, ValueDecodeError
+from minercdc.formats.connect import TIMESTAMP, Schema
 from minercdc.transforms.record import BySchema, ConnectRecord, Headers, Transform, Typed, typed
 from minercdc.transforms.routing import replacing
 from minercdc.transforms.schemas import bare, field_of, member, struct_like
 
 _log = logging.getLogger(__name__)
 _INT32 = 1 << 31
+_PER_MS = {
+    TIMESTAMP: 1,
+    "io.debezium.time.Timestamp": 1,
+    "io.debezium.time.MicroTimestamp": 10**3,
+    "io.debezium.time.NanoTimestamp": 10**6,
+}
 _PAYLOAD = "payload"
 # Which column has the key where no option names it and the table has it.
 _KEY = "aggregateid"
@@ -26,7 +32,8 @@ _KEY = "aggregateid"
 class _Table:
     """What is made of the rows of one schema.
 
-    :param key: column of the key, '' for none.
+    :param key: column of the key, '' for none; `partition` likewise.
+    :param per_ms: units in a millisecond of the column with the record's time; 0 without such a column.
     :param value: schema of values with additional fields; None where the payload alone is the value.
     """
 
@@ -34,6 +41,8 @@ class _Table:
     payload: Schema
     id: Schema
     key: str
+    partition: str
+    per_ms: int
     headers: Sequence[tuple[str, str, Schema]]
     fields: Sequence[tuple[str, str]]
     value: Schema | None
@@ -79,6 +88,8 @@ class _Router:
             bare(payload),
             bare(field_of(row, options.table_field_event_id, what)),
             key,
+            next((name for name, place, _, _ in reversed(found) if place == "partition"), ""),
+            _units(row, options.table_field_event_timestamp),
             [(name, alias, bare(schema)) for name, place, alias, schema in found if place == "header"],
             fields,
             struct_like(row, [member(payload, _PAYLOAD), *members]) if fields else None,
@@ -104,8 +115,17 @@ class _Router:
             key=None if key is None else typed(bare(field_of(table.row, table.key, "")), key),
             value=self._value(table, row, schema, payload),
             headers=record.headers + headers,
-            partition=None,
+            partition=_partition(row[table.partition], table.partition) if table.partition else None,
+            timestamp_ms=self._time(table, row) if table.per_ms else None,
         )
+
+    def _time(self, table: _Table, row: Mapping[str, Any]) -> int | None:
+        """The time of a record, None where the row has none. Raises ValueDecodeError for one before 1970, which Kafka has not."""
+        name = self._options.table_field_event_timestamp
+        value = row[name]
+        if value is not None and value < 0:
+            raise ValueDecodeError(f"table.field.event.timestamp: {name} is before 1970, which no record can be")
+        return None if value is None else int(value // table.per_ms)
 
     def _refuse_update(self, record: ConnectRecord, op: str) -> None:
         """Log that a row was updated, as a warning or error; other operations are passed over. Raises ConfigError for an
@@ -129,7 +149,8 @@ class _Router:
             return table.payload, payload
         try:
             found = json.loads(payload)
-            schema = _inferred(found, self._options.table_field_event_payload)
+            keeps_null = self._options.table_json_payload_null_behavior == "optional_bytes"
+            schema = _inferred(found, self._options.table_field_event_payload, keeps_null)
         except ValueError as error:
             _log.warning("table.expand.json.payload: a payload stays text: %s", error)
             return table.payload, payload
@@ -156,11 +177,32 @@ def _named_after(name: str, routed: str) -> str:
     return f"{head}{dot}{routed}.{last}" if name else routed
 
 
-def _inferred(value: Any, name: str) -> Schema:
-    """The schema of a JSON value; members that are null have none. Structs have the names of their place, as Debezium gives them. Raises
-    ValueError for an array of several types.
+def _units(row: Schema, name: str) -> int:
+    """Units in a millisecond of the times in a column; 0 without a name. Raises RecordSchemaError for a column of another type."""
+    if not name:
+        return 0
+    kind = str(field_of(row, name, "the outbox table").get("name"))
+    if kind not in _PER_MS:
+        raise RecordSchemaError(
+            f"table.field.event.timestamp: {name} is no time in milliseconds, microseconds or nanoseconds since 1970",
+            hint="Name a DATE or TIMESTAMP column, or set time.precision.mode to one that makes numbers of it.",
+        )
+    return _PER_MS[kind]
+
+
+def _partition(value: Any, name: str) -> int:
+    """The partition that a column names. Raises ValueDecodeError for a value that is none."""
+    if not isinstance(value, int) or not 0 <= value < _INT32:
+        raise ValueDecodeError(f"table.fields.additional.placement: {name} is {value!r}, which is no number of a partition")
+    return value
+
+
+def _inferred(value: Any, name: str, keeps_null: bool) -> Schema:
+    """The schema of a JSON value. Structs have the names of their place, as Debezium gives them. Raises ValueError for an array of several
+    types.
 
     :param name: of the member that holds it, with those it is in.
+    :param keeps_null: members that are null are optional bytes; else they have no schema.
     """
     match value:
         case bool():
@@ -172,17 +214,21 @@ def _inferred(value: Any, name: str) -> Schema:
         case str():
             return {"type": "string", "optional": True}
         case dict():
-            fields = [member(_inferred(inner, f"{name}.{key}"), key) for key, inner in value.items() if inner is not None]
+            some = {key: inner for key, inner in value.items() if keeps_null or inner is not None}
+            fields = [member(_inferred(inner, f"{name}.{key}", keeps_null), key) for key, inner in some.items()]
             return {"type": "struct", "fields": fields, "optional": True, "name": name}
         case list():
-            schemas = [_inferred(item, name) for item in value if item is not None]
+            schemas = [_inferred(item, name, keeps_null) for item in value if item is not None]
             if any(schema != schemas[0] for schema in schemas):
                 raise ValueError("an array holds values of several types")
+            of_nothing = "bytes" if value and keeps_null else "string"
             return {
                 "type": "array",
-                "items": schemas[0] if schemas else {"type": "string", "optional": True},
+                "items": schemas[0] if schemas else {"type": of_nothing, "optional": True},
                 "optional": True,
             }
+        case None if keeps_null:
+            return {"type": "bytes", "optional": True}
     raise ValueError("it is null")
 
 

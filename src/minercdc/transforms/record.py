@@ -84,7 +84,7 @@ Headers: TypeAlias = tuple[tuple[str, "Typed | bytes"], ...]
 class ConnectRecord:
     """A record with schemas. Key and value are None where there are none.
 
-    :param partition: as in `contracts.Record`.
+    :param partition, timestamp_ms: as in `contracts.Record`.
     """
 
     topic: str
@@ -92,20 +92,21 @@ class ConnectRecord:
     value: Typed | None
     headers: Headers = ()
     partition: int | None = None
+    timestamp_ms: int | None = None
 
     # As dataclasses.replace, in a third of its time.
 
     def with_topic(self, topic: str) -> ConnectRecord:
         """A copy in another topic; all else is as here."""
-        return ConnectRecord(topic, self.key, self.value, self.headers, self.partition)
+        return ConnectRecord(topic, self.key, self.value, self.headers, self.partition, self.timestamp_ms)
 
     def with_key(self, key: Typed | None) -> ConnectRecord:
         """A copy with another key; all else is as here."""
-        return ConnectRecord(self.topic, key, self.value, self.headers, self.partition)
+        return ConnectRecord(self.topic, key, self.value, self.headers, self.partition, self.timestamp_ms)
 
     def with_value(self, value: Typed | None) -> ConnectRecord:
         """A copy with another value; all else is as here."""
-        return ConnectRecord(self.topic, self.key, value, self.headers, self.partition)
+        return ConnectRecord(self.topic, self.key, value, self.headers, self.partition, self.timestamp_ms)
 
     @property
     def is_envelope(self) -> bool:

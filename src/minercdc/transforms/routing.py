@@ -94,7 +94,7 @@ def logical_table(options: LogicalTable, adjust: Callable[[str], str]) -> Transf
             key = new_key(key, of_key(key.schema), record.topic)
         if value is not None and record.is_envelope:
             value = Typed(of_value(value.schema), value.text)
-        return ConnectRecord(topic, key, value, record.headers, record.partition)
+        return ConnectRecord(topic, key, value, record.headers, record.partition, record.timestamp_ms)
 
     return transform
 

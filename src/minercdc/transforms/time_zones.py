@@ -2,6 +2,9 @@
 
 Texts with an offset (ZonedTimestamp, ZonedTime) show the same moment in the zone. Numbers have no offset: they are a clock's time, and
 become the moment at which the clock of the zone shows it.
+
+Python's years end with 1 and 9999. What lies beyond, or would in the zone, is reckoned 400 years or a multiple of that nearer, where the
+calendar and the rules of zones are the same; its text is Java's: `+10000-01-01T..`, `0000-12-31T..`, `-0001-..`.
 """
 
 from __future__ import annotations
@@ -19,8 +22,10 @@ from minercdc.transforms.record import BySchema, ConnectRecord, Transform, typed
 from minercdc.transforms.schemas import fields_of
 
 _EPOCH = datetime(1970, 1, 1)
-_ZONED = re.compile(r"(\d{4}-\d\d-\d\dT)?(\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d(?::\d\d)?)")
+_ZONED = re.compile(r"(?:(\d{4}|[+-]\d{4,9})-(\d\d-\d\dT))?(\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d(?::\d\d)?)")
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)(?::(\d\d))?")
+_CYCLE_YEARS, _CYCLE_SECONDS = 400, 146_097 * 86_400  # after which the Gregorian calendar repeats
+_FIRST_SECOND, _LAST_SECOND = -62_000_000_000, 253_000_000_000  # of the years 5 to 9987
 _PER_SECOND = {
     "io.debezium.time.Timestamp": 10**3,
     "io.debezium.time.MicroTimestamp": 10**6,
@@ -136,21 +141,41 @@ def _converting(schema: Schema, zone: tzinfo) -> Convert | None:
 
 def _offset_of_clock(seconds: int, zone: tzinfo) -> int:
     """Offset in seconds that a zone has when its clock shows a time, seconds since the epoch."""
+    if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
+        seconds = _FIRST_SECOND + (seconds - _FIRST_SECOND) % _CYCLE_SECONDS if seconds < 0 else _nearer(seconds)
     shown = (_EPOCH + timedelta(seconds=seconds)).replace(tzinfo=zone)
     return int(shown.utcoffset() / timedelta(seconds=1))  # type: ignore[operator]  # all our zones have one
+
+
+def _nearer(seconds: int) -> int:
+    """The latest second at or before `_LAST_SECOND` at the same place of the calendar."""
+    return _LAST_SECOND - (_LAST_SECOND - seconds) % _CYCLE_SECONDS
 
 
 def _zoned(value: str, zone: tzinfo, field: str) -> str:
     match = _ZONED.fullmatch(value)
     if match is None:
-        raise ValueDecodeError(f"field {field}: {value} is not a time with an offset, of a year from 0001 to 9999")
-    date, clock, fraction, offset = match.groups()
-    written = datetime.fromisoformat(
-        f"{date or datetime.now(UTC).strftime('%Y-%m-%dT')}{clock}{'+00:00' if offset == 'Z' else offset}"
-    )
+        raise ValueDecodeError(f"field {field}: {value} is not a time with an offset")
+    year, day, clock, fraction, offset = match.groups()
+    date, cycles = _date(int(year), day) if year else (datetime.now(UTC).strftime("%Y-%m-%dT"), 0)
+    try:
+        written = datetime.fromisoformat(f"{date}{clock}{'+00:00' if offset == 'Z' else offset}")
+    except ValueError as error:
+        raise ValueDecodeError(f"field {field}: {value} is not a time with an offset: {error}") from None
     shown = written.astimezone(zone)
-    text = shown.isoformat() if date else shown.timetz().isoformat()
-    at = text.rindex("+" if "+" in text else "-")
+    text = _java_year(shown.year + cycles * _CYCLE_YEARS) + shown.isoformat()[4:] if year else shown.timetz().isoformat()
+    at = max(text.rindex("+") if "+" in text else 0, text.rindex("-") if "-" in text else 0)
     moved = text[at:]
     digits = (fraction or "").rstrip("0").removesuffix(".")  # as Java prints it, whatever the column's precision is
     return f"{text[:at]}{digits}{'Z' if moved == '+00:00' else moved}"
+
+
+def _date(year: int, day: str) -> tuple[str, int]:
+    """A date of Python's at the same place of the calendar, to begin a text with, and how many times 400 years it is earlier."""
+    cycles = (year - _CYCLE_YEARS) // _CYCLE_YEARS if year < _CYCLE_YEARS else max(0, (year - 8600) // _CYCLE_YEARS)
+    return f"{year - cycles * _CYCLE_YEARS:04}-{day}", cycles
+
+
+def _java_year(year: int) -> str:
+    """A year as java.time prints it."""
+    return f"+{year}" if year > 9999 else f"-{-year:04}" if year < 0 else f"{year:04}"

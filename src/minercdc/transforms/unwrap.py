@@ -208,9 +208,9 @@ class _Unwrap:
             return None
         topic = self._topic(record.topic, compiled.row, row)
         if after is None and self._deletes == "null":
-            return ConnectRecord(topic, record.key, None, headers, record.partition)
+            return ConnectRecord(topic, record.key, None, headers, record.partition, record.timestamp_ms)
         content = self._content(compiled, row, rest, envelope, deleted=after is None)
-        made = ConnectRecord(topic, record.key, content, headers, record.partition)
+        made = ConnectRecord(topic, record.key, content, headers, record.partition, record.timestamp_ms)
         return self._without_fields(made) if self._options.drop_fields_header_name else made
 
     def _without_row(self, record: ConnectRecord, rest: bytes) -> ConnectRecord | None:

@@ -40,3 +40,20 @@ def test_the_reselect_post_processor_is_our_own_property() -> None:
 def test_what_the_reselect_post_processor_cannot_do_is_refused(change: dict[str, str], problem: str) -> None:
     (found,) = problems({**GOOD, **RESELECT, **change})
     assert found.startswith(problem)
+
+
+LISTED = RESELECT["r.type"]
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"r.type": LISTED, "r.reselect.null.values": "true"}, "r.*: post.processors is not given, and has to list r"),
+        ({"post.processors.r.reselect.null.values": "true"}, "post.processors.r.*: post.processors is not given"),
+        ({**RESELECT, "s.type": LISTED, "s.x": "1"}, "s.*: post.processors does not list s"),
+        ({**RESELECT, "post.processors.s.type": "a.B"}, "post.processors.s.*: post.processors does not list s"),
+    ],
+)
+def test_a_post_processor_that_is_not_listed_is_named_once(given: dict[str, str], problem: str) -> None:
+    (found,) = problems({**GOOD, **given})
+    assert found.startswith(problem)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,8 +11,9 @@ from confluent_kafka import KafkaError, KafkaException
 
 from minercdc.config.load import parse_properties
 from minercdc.errors import DeliveryError, FencedError, SinkError
-from minercdc.kafka.codes import FENCED, FINAL
+from minercdc.kafka.codes import FENCED, FINAL, not_created
 from minercdc.kafka.ownership import Ownership
+from minercdc.kafka.refused_topics import RefusedTopics
 from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.topics import TopicNames
 from minercdc.offset import Offset
@@ -25,18 +26,28 @@ class Client:
     """A cluster whose producer fails to commit.
 
     :ivar failures: what the next commits raise.
+    :ivar lost: of one record of the next commit that does not arrive.
+    :ivar topics: those that are there.
     """
 
     timeout = 60.0
+    creates_topics = False
 
     def __init__(self) -> None:
+        self.refused = RefusedTopics()
+        self.lost: KafkaError | None = None
+        self.topics = set[str]()
         self.failures: list[KafkaError] = []
         self.commits = 0
         self.claims: list[tuple[Any, ...]] = []
 
     def ensure_topic(self, name: str, **_: Any) -> None: ...
 
-    def producer(self, transactional_id: str, *_: object) -> Client:
+    def existing(self, names: Iterable[str]) -> set[str]:
+        return self.topics & set(names)
+
+    def producer(self, transactional_id: str, note: Callable[[KafkaError, Any], None]) -> Client:
+        self.note = note
         return self
 
     def init_transactions(self, timeout: float) -> None: ...
@@ -53,6 +64,9 @@ class Client:
 
     def commit_transaction(self, timeout: float) -> None:
         self.commits += 1
+        if self.lost is not None:
+            self.note(self.lost, SimpleNamespace(topic=lambda: "p.S.T", key=lambda: b"k", value=lambda: b"v"))
+            raise KafkaException(KafkaError(KafkaError._STATE))
         if self.failures:
             raise KafkaException(self.failures.pop(0))
 
@@ -130,3 +144,57 @@ def test_a_producer_that_is_spent_is_replaced(sink: KafkaSink, client: Client, c
     client.failures = [KafkaError(code, fatal=True)]
     with pytest.raises(DeliveryError):
         sink.commit(OFFSET)
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        (KafkaError.INVALID_RECORD, "no record without a key"),
+        (KafkaError.INVALID_TIMESTAMP, "Compare the clocks"),
+        (KafkaError.UNKNOWN_TOPIC_OR_PART, "kafka-topics.sh --create --topic p.S.T"),
+        (KafkaError._UNKNOWN_TOPIC, "kafka-topics.sh --create --topic p.S.T"),
+    ],
+)
+def test_what_kafka_refuses_of_one_topic_sets_its_table_aside(sink: KafkaSink, client: Client, code: int, hint: str) -> None:
+    client.lost = KafkaError(code)
+    with pytest.raises(DeliveryError) as caught:
+        sink.commit(OFFSET)
+    refusal = client.refused.refusal("p.S.T", "table S.T")
+    assert refusal is not None
+    assert hint in refusal.hint
+    assert caught.value.hint == refusal.hint
+    with pytest.raises(SinkError) as again:  # no table was set aside for it
+        sink.commit(OFFSET)
+    assert type(again.value) is SinkError
+
+
+def test_a_topic_that_is_there_and_not_known_yet_sets_no_table_aside(sink: KafkaSink, client: Client) -> None:
+    client.lost, client.topics = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART), {"p.S.T"}
+    with pytest.raises(DeliveryError):
+        sink.commit(OFFSET)
+    assert client.refused.refusal("p.S.T", "") is None
+
+
+@pytest.mark.parametrize("code", sorted(FINAL - {KafkaError._INVALID_ARG}))
+def test_what_ends_the_connector_says_what_to_do(sink: KafkaSink, client: Client, code: int) -> None:
+    client.lost = KafkaError(code)
+    with pytest.raises(SinkError, match=r"topic p\.S\.T, key k") as caught:
+        sink.commit(OFFSET)
+    assert type(caught.value) is SinkError
+    assert caught.value.hint
+    assert ("record.too.large" in caught.value.hint) == (code == KafkaError.MSG_SIZE_TOO_LARGE)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("Topic 'a.b' collides with existing topics: a_b", "differ in . and _ only"),
+        ("Topic name is invalid: it contains '$'", "a name that Kafka takes"),
+    ],
+)
+def test_a_name_that_kafka_does_not_take_has_its_own_hint(text: str, hint: str) -> None:
+    refusal = not_created(KafkaError(KafkaError.TOPIC_EXCEPTION, text), "a.b")
+    assert refusal is not None
+    assert hint in refusal.hint
+    assert "compact" not in refusal.hint
+    assert not_created(KafkaError(KafkaError.POLICY_VIOLATION), "a.b") is None

@@ -9,6 +9,7 @@ from tests.unit.config.test_load import GOOD
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError, DeliveryError, RecordSchemaError, SharedTopicError
+from minercdc.kafka.codes import Refusal
 from minercdc.kafka.refused_topics import RefusedTopics
 from minercdc.kafka.topics import TopicNames
 from minercdc.schema.table import TableId
@@ -135,9 +136,10 @@ def test_topics_that_differ_in_dots_and_underscores_are_one_for_kafka(tmp_path: 
 def test_a_topic_that_kafka_refused_is_a_failure_of_its_table_until_it_is_resumed() -> None:
     refused, suspended = RefusedTopics(), set[TableId]()
     topics = topic_names(config(), suspended.__contains__, refused)
-    assert isinstance(refused.note("server1.SHOP.ORDER_A_1", "INVALID_RECORD"), DeliveryError)
-    with pytest.raises(RecordSchemaError, match=r"INVALID_RECORD \(table SHOP.ORDER_A\$1\)"):
+    assert isinstance(refused.note("server1.SHOP.ORDER_A_1", Refusal("INVALID_RECORD", "do this")), DeliveryError)
+    with pytest.raises(RecordSchemaError, match=r"INVALID_RECORD \(table SHOP.ORDER_A\$1\)") as caught:
         topics.of_table(A)
+    assert caught.value.hint == "do this"
     assert topics.of_table(TableId("ORCLPDB1", "SHOP", "B"))
     suspended.add(A)
     assert topics.refusal(A) is None, "as `resume-table` sees it"
@@ -147,7 +149,7 @@ def test_a_topic_that_kafka_refused_is_a_failure_of_its_table_until_it_is_resume
 
 def test_a_refusal_that_no_table_is_set_aside_for_stops() -> None:
     refused = RefusedTopics()
-    first, second = (refused.note("server1-notes", "INVALID_RECORD") for _ in range(2))
+    first, second = (refused.note("server1-notes", Refusal("INVALID_RECORD", "")) for _ in range(2))
     assert isinstance(first, DeliveryError)
     assert not isinstance(second, DeliveryError)
 

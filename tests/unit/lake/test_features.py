@@ -30,18 +30,15 @@ def config(forbidden: str = "") -> LakeConfig:
 
 
 def test_a_new_table_has_no_feature_that_it_does_not_need() -> None:
-    properties = features_of(config()).of_new_table(columns("A INT a", "it's.a`b STRING b"), "mirror")
-    assert DELETION_VECTORS.property in properties
-    assert not {COLUMN_MAPPING.property, TYPE_WIDENING.property} & properties.keys()
-    for forbidden, mode in (("deletionVectors", "mirror"), ("", "append")):
-        assert DELETION_VECTORS.property not in features_of(config(forbidden)).of_new_table(columns("A INT a"), mode)  # type: ignore[arg-type]
+    properties = features_of(config()).of_new_table(columns("A INT a", "it's.a`b STRING b"))
+    assert not {COLUMN_MAPPING.property, TYPE_WIDENING.property, DELETION_VECTORS.property} & properties.keys()
 
 
 @pytest.mark.parametrize("character", " ,;{}()\n\t=")
 def test_a_name_that_parquet_forbids_takes_a_column_mapping(character: str) -> None:
     odd = TableColumn(f"A{character}B", "INT", "a")
     assert unmapped([TableColumn("A", "INT", "x"), odd]) == [odd.name]
-    assert features_of(config()).of_new_table([odd], "mirror")[COLUMN_MAPPING.property] == "name"
+    assert features_of(config()).of_new_table([odd])[COLUMN_MAPPING.property] == "name"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.examples import examples
 from tests.fetched import fetched
+from tests.unit.signals import model
 from tests.unit.signals.model import (
     TABLE,
     At,
@@ -31,7 +32,7 @@ from tests.unit.signals.model import (
 from minercdc.contracts import OpenTransaction
 from minercdc.events import ChangeEvent, Event, Notification, Progress
 from minercdc.offset import AdHocSnapshot, SignalState, TableRead
-from minercdc.schema.table import TableId, TableNames
+from minercdc.schema.table import Column, TableId, TableNames
 from minercdc.signals.channels import Received
 from minercdc.signals.incremental import IncrementalSnapshots
 from minercdc.signals.signal import Signal, SignalRefused
@@ -510,3 +511,17 @@ def test_a_chunk_is_given_up_when_the_stream_passes_its_mark_without_it(comes: b
     statuses = [one.additional_data.get("status") for one in events if isinstance(one, Notification)]
     assert ("SQL_EXCEPTION" in statuses) == (not comes)
     assert steps[-1][1].snapshots == (), "it has ended"
+
+
+def test_a_signal_of_a_table_whose_columns_stand_elsewhere_is_refused_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = model.SIGNAL_TABLE
+    monkeypatch.setattr(model, "SIGNAL_TABLE", replace(table, columns=(Column("NOTE", "VARCHAR2"), *table.columns)))
+    signal: Any = ("a note", "i-1", "execute-snapshot", EXECUTE)
+    world = World([Commit(10, {1: True}), Commit(20, {}, signal), Commit(30, {2: True})], random.Random(1), threads=False)
+    whole = play(stage_of(world, 3, []), world, At(0), SignalState(), threading.Event())
+    refused = [e for e in whole[-1].events if isinstance(e, Notification) and e.type == "REFUSED"]
+    (reason,) = [one.additional_data["reason"] for one in refused]
+    assert "NOTE is taken for ID, ID is taken for TYPE" in reason
+    assert "minercdc check CONFIG" in reason

@@ -20,6 +20,7 @@ from minercdc.errors import ConfigError, DecodeError, LakeError, RecordSchemaErr
 from minercdc.events import ChangeRun, Op, ReadRun, SchemaChange, Scn, UndecodableRow
 from minercdc.formats.avro_encoding import compile_writer
 from minercdc.formats.avro_schema import avro_schema, avro_text
+from minercdc.kafka.codes import Refusal
 from minercdc.kafka.refused_topics import RefusedTopics
 from minercdc.lake.history import TableHistories
 from minercdc.sink.opening import not_read_back
@@ -154,7 +155,7 @@ def test_a_run_ends_before_a_row_that_does_not_fit(bad: int, each: int) -> None:
 
 def test_a_topic_that_kafka_refused_is_a_failure_of_the_rows_that_are_routed_there() -> None:
     refused = RefusedTopics()
-    refused.note("orders", "INVALID_RECORD")
+    refused.note("orders", Refusal("INVALID_RECORD", ""))
     routed = chain((f"{KAFKA}RegexRouter", {"regex": ".*", "replacement": "orders"}))
     transformer = RecordTransformer(chain_of(configured(routed).transforms), refused=refused)
     encoded = transformer.run_encoder(_Run("ab"))(ChangeRun(None), 0, 100, 100)  # type: ignore[arg-type]

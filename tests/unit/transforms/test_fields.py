@@ -14,6 +14,7 @@ from minercdc.events import Op
 from minercdc.schema.table import Column, TableSchema
 from minercdc.transforms.catalog import chain_of
 from minercdc.transforms.record import ConnectRecord, typed
+from minercdc.transforms.time_zones import _offset_of_clock, zone_of
 
 INSERT, UPDATE, DELETE = event(Op.CREATE, None, NEW), event(Op.UPDATE, NEW, PAID), event(Op.DELETE, PAID, None)
 FLAT: tuple[str, dict[str, str]] = (UNWRAP, {})
@@ -256,6 +257,34 @@ def test_times_are_shown_in_another_zone() -> None:
     assert before["AT_CLOCK"] - after["AT_CLOCK"] == 2 * 3600 * 10**6
     assert before["ON_DAY"] - after["ON_DAY"] == 3600 * 10**3
     assert zoned(converted_timezone="-03:30")["AT_ZONE"] == "2026-07-01T08:30:00.25-03:30"
+
+
+@pytest.mark.parametrize(
+    ("moment", "zone", "shown"),
+    [
+        ("9999-12-31 23:30:00", "Asia/Tokyo", "+10000-01-01T08:30:00+09:00"),
+        ("9999-12-31 23:30:00", "America/New_York", "9999-12-31T18:30:00-05:00"),
+        ("9999-07-01 12:00:00", "Europe/Berlin", "9999-07-01T14:00:00+02:00"),
+        ("0001-01-01 00:10:00", "-08:00", "0000-12-31T16:10:00-08:00"),
+        ("0001-01-01 00:10:00", "UTC", "0001-01-01T00:10:00Z"),
+    ],
+)
+def test_times_at_the_ends_of_the_calendar_are_shown_as_java_shows_them(moment: str, zone: str, shown: str) -> None:
+    step = (f"{DEBEZIUM}TimezoneConverter", {"converted.timezone": zone})
+    row = ("1", f"{moment}.000000000 +00:00", f"{moment}.000000000", "-4712-01-01 00:00:00")
+    (record,) = records(chain(step), event(Op.CREATE, None, row, ZONED))
+    assert parsed(record.value)["after"]["AT_ZONE"] == shown
+
+
+def test_a_clocks_time_far_away_has_the_offset_of_its_day() -> None:
+    summer, winter = 253_386_878_400, 253_402_300_799  # 9999-07-01 12:00, 9999-12-31 23:59:59
+    berlin = zone_of("Europe/Berlin")
+    assert [_offset_of_clock(seconds, berlin) for seconds in (summer, winter, summer + 400 * 31_556_952)] == [
+        7200,
+        3600,
+        7200,
+    ]
+    assert _offset_of_clock(-(2**53), berlin) == 3208, "local mean time"
 
 
 @pytest.mark.parametrize(("fraction", "shown"), [("500000000", ".5"), ("000000000", ""), ("000001000", ".000001")])

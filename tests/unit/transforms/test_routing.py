@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from tests.unit.kafka.test_envelope import LOG, NEW, ORDERS, PAID, event
 from tests.unit.transforms.made import DEBEZIUM, KAFKA, UNWRAP, chain, configured, parsed, records
 
-from minercdc.errors import ConfigError, DecodeError
+from minercdc.errors import ConfigError, DecodeError, RecordSchemaError
 from minercdc.events import Op, SchemaChange, Scn
 from minercdc.schema.table import Column, TableSchema
 
@@ -236,6 +237,66 @@ def test_json_may_be_taken_out_of_its_text() -> None:
         ("b", "struct"),
         ("big", "int64"),
     ]
+
+
+def test_members_that_are_null_may_be_kept() -> None:
+    options = {"table_expand_json_payload": "true", "table_json_payload_null_behavior": "optional_bytes"}
+    (record,) = records(outbox(**options), row('{"a":null,"b":1}'), schemas=True)
+    document = parsed(record.value)
+    assert document["payload"] == {"a": None, "b": 1}
+    assert [(f["field"], f["type"]) for f in document["schema"]["fields"]] == [("a", "bytes"), ("b", "int32")]
+
+
+NUMBERED = replace(OUTBOX, columns=(*OUTBOX.columns, Column("P", "NUMBER", 9, 0)), stored=(*OUTBOX.stored, "P"), version=2)
+
+
+@pytest.mark.parametrize("schema", [NUMBERED, replace(NUMBERED, key=())], ids=["a key", "no key"])
+@pytest.mark.parametrize("partition", ["0", "3"])
+def test_a_column_may_choose_the_partition(schema: TableSchema, partition: str) -> None:
+    after = ("e-1", "order", "42", "Created", "x", partition)
+    placed = outbox(table_fields_additional_placement="P:partition")
+    (record,) = records(placed, event(Op.CREATE, None, after, schema))
+    assert (record.partition, record.key, record.value) == (int(partition), b'"42"', b'"x"')
+    (other,) = records(outbox(), event(Op.CREATE, None, after, schema))
+    assert other.partition is None
+
+
+@pytest.mark.parametrize("value", [None, "-1"])
+def test_what_is_no_partition_is_an_error_of_the_row(value: str | None) -> None:
+    after = ("e-1", "order", "42", "Created", "x", value)
+    with pytest.raises(DecodeError, match="P is .* which is no number of a partition"):
+        records(outbox(table_fields_additional_placement="P:partition"), event(Op.CREATE, None, after, NUMBERED))
+
+
+TIMED = replace(
+    OUTBOX, columns=(*OUTBOX.columns, Column("AT", "TIMESTAMP", None, 6)), stored=(*OUTBOX.stored, "AT"), version=3
+)
+
+
+def timed(at: str | None, schema: TableSchema = TIMED, *more: tuple[str, dict[str, str]]) -> Any:
+    step = (f"{DEBEZIUM}outbox.EventRouter", {**COLUMNS, "table.field.event.timestamp": "AT"})
+    (record,) = records(chain(step, *more), event(Op.CREATE, None, ("e-1", "order", "42", "Created", "x", at), schema))
+    return record
+
+
+def test_a_column_may_have_the_time_of_the_record() -> None:
+    assert timed("2026-02-28 13:45:59.123456000").timestamp_ms == 1_772_286_359_123
+    router = (f"{KAFKA}RegexRouter", {"regex": "(.*)", "replacement": "x.$1"})
+    assert timed("1970-01-01 00:00:00.000000000", TIMED, router).timestamp_ms == 0
+    assert timed(None).timestamp_ms is None
+    with pytest.raises(DecodeError, match="AT is before 1970"):
+        timed("1969-12-31 23:59:59.999000000")
+    text = replace(TIMED, columns=(*OUTBOX.columns, Column("AT", "VARCHAR2", 40)), version=4)
+    with pytest.raises(RecordSchemaError, match="AT is no time in milliseconds"):
+        timed("2026-02-28", text)
+
+
+@pytest.mark.parametrize(
+    "option", ["tracing.span.context.field", "tracing.operation.name", "tracing.with.context.field.only"]
+)
+def test_tracing_is_refused_by_name(option: str) -> None:
+    with pytest.raises(ConfigError, match=rf"transforms\.t0\.{option}: not supported; spans are OpenTelemetry's for Java"):
+        records(chain((f"{DEBEZIUM}outbox.EventRouter", {**COLUMNS, option: "true"})), row("x"))
 
 
 def test_schemas_of_events_have_debeziums_names() -> None:

@@ -126,7 +126,8 @@ class CommittedAssembly:
         raise MiningSessionError(f"LogMiner shows an undone change at {row.rs_id.strip()} as committed")
 
     def end_statement(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """Does nothing: nothing is undone here."""
+        """Keep the row with the transaction, as `TransactionBuffer.end_statement`; its errors."""
+        self._buffer.end_statement(row, address)
 
     def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """Remember the START of a transaction, as `TransactionBuffer.begin`."""

@@ -229,6 +229,10 @@ class TransactionDecoder:
         )
         for row in rows:
             if row.code == OpCode.INTERNAL:
+                if assembler is not None:
+                    assembler.take_end(row)
+                continue
+            if is_of_temporary_table(row):
                 continue
             decoded: Decoded | None = None
             try:
@@ -322,10 +326,9 @@ class TransactionDecoder:
             self._scanner.forget()
 
     def _unusual(self, row: LogMinerRow, decoder: RedoDecoder) -> RowChange | None:
-        """The change of a row that is not plainly usable; None when it has no event. Raises DecodeError as `_is_left_out`, and
+        """The change of a row that is not plainly usable; None when it has no event. Raises DecodeError as `_refuse_textless`, and
         as `decode` and `decode_images` of the decoder."""
-        if self._is_left_out(row, decoder.schema):
-            return None
+        self._refuse_textless(row, decoder.schema)
         if row.status and "Dictionary" in (row.info or ""):
             return self._images(row, decoder)
         return decoder.decode(row.sql or "")
@@ -336,9 +339,9 @@ class TransactionDecoder:
             _check_version(row, decoder.schema)
         return decoder.decode_images(row.sql or "", self.encoding, may_end_early=self._without_dictionary)
 
-    def _is_left_out(self, row: LogMinerRow, schema: TableSchema) -> bool:
-        """Whether a row that is not plainly usable has no event. Raises DecodeError when it should have one and has no text for
-        it. STATUS alone says little: 2 is also given for parseable rows of tables with LONG or LOB columns.
+    def _refuse_textless(self, row: LogMinerRow, schema: TableSchema) -> None:
+        """Raises DecodeError for a row that is not plainly usable and has no text for its event. STATUS alone says little: 2 is also
+        given for parseable rows of tables with LONG or LOB columns.
         """
         if row.code == OpCode.UNSUPPORTED:
             self.unsupported_rows += 1
@@ -349,7 +352,6 @@ class TransactionDecoder:
             )
         if row.sql is None:
             raise SchemaMismatchError("LogMiner gave no SQL_REDO")
-        return is_of_temporary_table(row)
 
     def _warn_of_unknown_columns(self, decoder: RedoDecoder) -> None:
         names = sorted(decoder.unknown)

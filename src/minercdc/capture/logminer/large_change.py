@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.large_text import Edit, Write
+from minercdc.capture.logminer.large_text import Edit, Trim, Write
 from minercdc.capture.logminer.large_value import LargeValue
-from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.errors import ValueDecodeError
 from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.schema.table import TableId
@@ -62,7 +62,11 @@ class Pending:
         of long strings that are null in it.
     :ivar values: values that come in pieces, by the position of their column.
     :ivar spoiled: positions of columns of whose value a piece is missing: they become UNAVAILABLE.
+    :ivar replaced: positions of columns whose value in `values` was emptied after it was written, as at the begin of a statement
+        that writes another one.
     :ivar size: characters of the pieces it got.
+    :ivar is_in_place: it has pieces that DBMS_LOB wrote.
+    :ivar is_ended: the row came that ends its statement: pieces with the placeholder are another's.
     :ivar is_complete: `complete` was called.
     """
 
@@ -73,7 +77,10 @@ class Pending:
     awaited: set[int] = field(init=False)
     values: dict[int, LargeValue] = field(default_factory=dict)
     spoiled: set[int] = field(default_factory=set)
+    replaced: set[int] = field(default_factory=set)
     size: int = 0
+    is_in_place: bool = False
+    is_ended: bool = False
     is_complete: bool = False
 
     def __post_init__(self) -> None:
@@ -112,30 +119,62 @@ class Pending:
             return not self.values[column].is_emptied
         return self.after[column] is not UNAVAILABLE and column not in self.awaited
 
+    def is_past(self, column: int, edit: Edit, *, begins: bool) -> bool:
+        """Whether a piece of the large column at this position, of a statement and not of DBMS_LOB, is of a later statement.
+
+        :param begins: it is the first one since its locator.
+        """
+        is_insert = self.change.op is Op.CREATE
+        if (self.is_ended and not (is_insert and column in self.awaited)) or (self.is_in_place and not is_insert):
+            return True
+        if isinstance(edit, Write):
+            return column in self.replaced or (begins and self.has(column))
+        # The TRIM that ends a value comes after its pieces; that to 0, before the pieces of another one.
+        return edit == Trim(0) and column not in self.values and self.has(column)
+
     def takes(self, update: Assembled) -> bool:
         """Take the LOBs of an UPDATE with a ROW_ID over into this change, if this takes LOBs, can be of the same row, and
-        lacks all that the UPDATE sets. Else nothing is taken: False."""
+        lacks all that the UPDATE sets; or leave out one with the placeholder that only says what this has in pieces. Else nothing is
+        taken: False."""
         before, after, row_id = update.before, update.after, update.row_id
-        if not self.takes_lobs or update.op is not Op.UPDATE or before is None or after is None or row_id is None:
+        if not self.takes_lobs or update.op is not Op.UPDATE or before is None or after is None:
             return False
         if self.change.row_id not in (None, row_id) or not self.fits(update.decoder, before):
             return False
-        is_insert = self.change.op is Op.CREATE
-        late = update.decoder.lobs | update.decoder.strings
-        lacking = self.awaited if is_insert else {i for i in late if not self.has(i)}
         changed = {i for i, value in enumerate(after) if value is not before[i] and value != before[i]}
+        if row_id is None:
+            return self._is_of_pieces() and bool(changed) and all(i in self.values and after[i] == "" for i in changed)
+        is_insert = self.change.op is Op.CREATE
+        if self.is_in_place and not is_insert:
+            return False
+        late = update.decoder.lobs | update.decoder.strings
+        lacking = self.awaited if is_insert else {i for i in late if not self.has(i) or self._is_renewed(i, after[i])}
         if not changed or not changed <= lacking:
             return False
         for i in changed:
             self.after[i] = after[i]
+            self.values.pop(i, None)
         self.awaited -= changed
         self.change.row_id = row_id
         return True
 
+    def _is_of_pieces(self) -> bool:
+        """Whether it has only pieces so far, of a statement that has not ended."""
+        is_first = self.change.row.code >= OpCode.LOB_LOCATOR and self.change.op is Op.UPDATE
+        return is_first and bool(self.values) and not (self.is_in_place or self.is_ended)
+
+    def _is_renewed(self, column: int, value: Value) -> bool:
+        """Whether the UPDATE that ends the statement has the value of a LOB that was emptied and then written. An empty value is
+        another statement's."""
+        return self._is_of_pieces() and column in self.values and self.values[column].is_refilled and value != ""
+
     def apply(self, column: int, edit: Edit) -> int:
         """Apply a piece to the LOB in `values`, which must have the column; returns the characters that the piece brings, 0
-        unless it is a Write."""
+        unless it is a Write. A statement that empties what it wrote goes on with another value: what it wrote stays."""
         self.awaited.discard(column)
+        if edit == Trim(0) and not self.is_in_place and not self.values[column].is_emptied:
+            self.replaced.add(column)
+            return 0
         self.values[column].apply(edit)
         size = len(edit.data) if isinstance(edit, Write) else 0
         self.size += size

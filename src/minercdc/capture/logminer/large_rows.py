@@ -18,6 +18,9 @@ What belongs to one change:
         9, 10+, 11, 29  pieces of one LOB column that does not fit: begun by a locator (9)
     UPDATE[-]           of plain columns; the LOB columns of the same statement follow likewise
     UPDATE[R]           complete, with the LOBs that fit
+    11(0), 10+          a BasicFile's LOB, emptied and written; an UPDATE[R] of it that follows at once is of the same statement, and so
+                        is an UPDATE[-] that says it empty. Emptied after it was written, it is as it was written
+    0[R]                ends a statement with pieces: those that follow are another's
     68, 70+, 71         an XML document for the INSERT or UPDATE before it, or of an UPDATE of that column alone
     91, 92+, 93         a string beyond 4000 bytes, likewise
 
@@ -121,6 +124,15 @@ class LargeRowAssembler(Generic[_Other]):
             self._spoil(decoder)
             raise
 
+    def take_end(self, row: LogMinerRow) -> None:
+        """Take the row of code 0 that ends a statement with LOBs outside the row: it says whose rows those with the placeholder
+        are, and that pieces which come now are another statement's."""
+        latest = self._latest
+        if latest is None or latest.change.row_id not in (None, row.row_id):
+            return
+        latest.change.row_id = row.row_id
+        latest.is_ended = latest.is_ended or bool(latest.values)
+
     def take_other(self, item: _Other) -> None:
         """Take something that belongs to no change, such as a row that cannot be decoded; it keeps its place among the
         changes."""
@@ -173,17 +185,22 @@ class LargeRowAssembler(Generic[_Other]):
         column = target.column
         if column is None or column not in decoder.lobs:
             return
-        # A value that begins again is another statement's; a locator for the TRIM of a BasicFile is not.
-        begins, self._begins = self._begins and isinstance(edit, Write), False
+        begins, self._begins = self._begins, False
         pending = self._change_of(row, decoder, target.known)
-        if pending is None or not (pending.takes_lobs or self._in_place) or (begins and pending.has(column)):
-            pending = self._begin_update(row, target, takes_lobs=True)
+        if (
+            pending is not None
+            and not self._in_place
+            and (not pending.takes_lobs or pending.is_past(column, edit, begins=begins))
+        ):
+            pending = None
+        pending = pending or self._begin_update(row, target, takes_lobs=True)
         self._go_on_with(pending)
         if row.row_id != PLACEHOLDER_ROW_ID:
             pending.change.row_id = row.row_id
         if column not in pending.values:
             binary = column in decoder.images or decoder.schema.columns[column].type_name == "BLOB"
             pending.values[column] = LargeValue(self._value_before(pending, column), binary=binary)
+        pending.is_in_place = pending.is_in_place or self._in_place
         self._size += pending.apply(column, edit)
 
     def _begin_document(self, row: LogMinerRow, decoder: RedoDecoder) -> None:

@@ -26,6 +26,12 @@ class LargeValue:
         self._width = 2 if binary else 1
         self._filler = "0" if binary else " "
         self._is_written = False
+        self._is_refilled = False
+
+    @property
+    def is_refilled(self) -> bool:
+        """Whether the value was cut to nothing first, and then only written to, as a BasicFile is replaced."""
+        return self._is_refilled and self._is_written
 
     @property
     def is_emptied(self) -> bool:
@@ -48,6 +54,7 @@ class LargeValue:
             start, end = (min(at * width, self._length) for at in (edit.offset, edit.offset + edit.amount))
             self._replace(start, self._filler * (end - start))
         elif edit.length * width <= self._length:
+            self._is_refilled = not edit.length and not self._is_written
             at = self._cut(edit.length * width)
             del self._pieces[at:], self._starts[at:]
             self._length, self._known = edit.length * width, True

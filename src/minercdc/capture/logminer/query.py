@@ -30,14 +30,14 @@ def build_query(
     marks: Mapping[int, RedoAddress], container: ContainerNames, excluded_owners: frozenset[str], *, lobs: bool = False
 ) -> tuple[str, dict[str, str | int]]:
     """SQL and binds for rows in redo order, those of transactions that were rolled back included, and the rows that end a
-    statement with LOBs outside the row: they name the ROWID that `undo` needs.
+    statement with LOBs outside the row: they name its ROWID.
 
     :param marks: per thread, the record to begin at; threads without one are read from the start.
     :param container: of the rows; by its SRC_CON_ID also rows that do not say it.
     :param excluded_owners: schemas whose rows are not wanted; they are dictionary noise, most of redo's rows.
     :param lobs: select the rows that carry large values, too.
     """
-    conditions, binds = _wanted(container, excluded_owners, lobs, ends=True)
+    conditions, binds = _wanted(container, excluded_owners, lobs)
     if marks:
         places = [f"THREAD# NOT IN ({', '.join(str(thread) for thread in sorted(marks))})", "RS_ID = :nowhere"]
         # Rows without an address (all zeros) cannot be placed: they always come, and are recognized afterwards.
@@ -53,7 +53,7 @@ def build_query(
 def committed_query(
     from_scn: int, container: ContainerNames, excluded_owners: frozenset[str], *, lobs: bool = False
 ) -> tuple[str, dict[str, str | int]]:
-    """SQL and binds for whole transactions, for a session started with COMMITTED_DATA_ONLY; other parameters as for
+    """SQL and binds for whole transactions, for a session started with COMMITTED_DATA_ONLY; rows and other parameters as for
     `build_query`.
 
     :param from_scn: no transaction that is still wanted began before it. DDL, and the START before it, have no COMMIT_SCN.
@@ -78,11 +78,11 @@ def within(container: ContainerNames) -> tuple[list[str], dict[str, str | int]]:
 
 
 def _wanted(
-    container: ContainerNames, excluded_owners: frozenset[str], lobs: bool, *, ends: bool = False
+    container: ContainerNames, excluded_owners: frozenset[str], lobs: bool
 ) -> tuple[list[str], dict[str, str | int]]:
-    """Conditions and binds; with `ends` also for the rows that end a statement with LOBs outside the row."""
+    """Conditions and binds, also for the rows that end a statement with LOBs outside the row."""
     codes = f"OPERATION_CODE IN ({_ALL_CODES if lobs else _PLAIN_CODES})"
-    conditions = [f"({codes} OR {_STATEMENT_END})" if ends else codes]
+    conditions = [f"({codes} OR {_STATEMENT_END})"]
     those, binds = within(container)
     conditions += those
     if excluded_owners:

@@ -70,7 +70,8 @@ class ShapeTracker:
         self._read_table = read_table
         self._unlogged = unlogged
         self._missing: set[TableId] = set()
-        self._temporary: set[TableId] = set()
+        # With the object ids of their rows: a table of the same name may be none later.
+        self._temporary: set[tuple[TableId, int]] = set()
         self._ids = ids
         self._elsewhere: set[int] = set()  # object ids of tables that were renamed to names which are not captured
         self._partitions = Partitions(tables, database, ids)
@@ -90,7 +91,7 @@ class ShapeTracker:
         if object_id in self._elsewhere or table.startswith(("BIN$", "OBJ# ")):
             return None
         named = TableId(self._database, owner, table)
-        return named if self._includes(named) and named not in self._temporary else None
+        return named if self._includes(named) and (named, object_id) not in self._temporary else None
 
     def possible(self, row: LogMinerRow) -> tuple[TableId, ...]:
         """The captured tables that a row may be of whose object is not known any more; () for any other row."""
@@ -125,18 +126,19 @@ class ShapeTracker:
         """Put the present shape of a captured table, whose CREATE TABLE was not seen, into `tables`, and return the change. None
         when the dictionary does not know the table; it is not looked up again then, until DDL makes it. Logs either.
 
-        A temporary table is not `captured` any more: its rows are not in redo.
+        A temporary table is not `captured` any more: its rows are not in redo. One whose row has a plain statement was none then,
+        whatever the dictionary has by that name now.
 
         :param row: the row that shows the table; the change has its SCN, transaction and user.
         """
         if table in self._missing:
             return None
         if is_of_temporary_table(row):
-            self._temporary.add(table)
+            self._temporary.add((table, row.object_id))
             return None
         found = self._read_table(table)
-        if found is None and self._ids is not None and self._ids.is_temporary(table):
-            self._temporary.add(table)
+        if found is None and row.status and self._ids is not None and self._ids.is_temporary(table):
+            self._temporary.add((table, row.object_id))
             return None
         if found is None:
             self._missing.add(table)
@@ -195,7 +197,7 @@ class ShapeTracker:
         if not self._includes(table):
             self._partitions.note_other(row.object_id)
             return
-        self._temporary.discard(table)
+        self._temporary.discard((table, 0))
         if statement.copied is not None:
             statement = self._of_copy(statement, row)
         try:

@@ -161,7 +161,10 @@ class Dictionary:
 
 
 class Miner:
-    """The capture over in-memory redo: what the assembly yields, pass by pass."""
+    """The capture over in-memory redo: what the assembly yields, pass by pass.
+
+    :ivar usual_pass: of `read`.
+    """
 
     def __init__(
         self,
@@ -176,6 +179,7 @@ class Miner:
         copies: KeptCopies | None = None,
         **decoder: Any,
     ) -> None:
+        self.usual_pass = ANY_PASS
         self.files = KeptFiles(directory, "test", copies)
         found = dictionary or {}
         self.tables = Tables(tables)
@@ -195,8 +199,9 @@ class Miner:
             assert isinstance(self.assembly, BufferedAssembly)
             self.assembly.keep(self.files, keep, loaded)
 
-    def read(self, rows: Iterable[LogMinerRow], begun: Pass = ANY_PASS) -> list[Event]:
+    def read(self, rows: Iterable[LogMinerRow], begun: Pass | None = None) -> list[Event]:
         """One pass over redo, selected as the capture does: per thread from the marked record on."""
+        begun = begun or self.usual_pass
         marks = self.assembly.marks()
         self.assembly.begin_pass(begun)
         taken = self.assembly.take_fetched([tuple(row) for row in requested(rows, marks)], ContinuationJoiner())

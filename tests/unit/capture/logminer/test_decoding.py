@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from tests.unit.capture.logminer.redo import (
 
 from minercdc.capture.logminer.decoding import RUN
 from minercdc.capture.logminer.position import RedoAddress
-from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
 from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError, UnsupportedRowError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Progress, Scn, TransactionInfo, UndecodableRow
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -44,11 +45,56 @@ def test_a_temporary_table_is_not_captured_whatever_its_rows_look_like(tmp_path:
     assert schema_changes(events) == []
 
 
-def test_e74_rows_of_temporary_tables_are_left_out(miner: Miner) -> None:
+NO_REDO = "/* No SQL_REDO for temporary tables */"
+
+
+@pytest.mark.parametrize("status", [0, 2])
+@pytest.mark.parametrize("code", [OpCode.INSERT, OpCode.UPDATE, OpCode.DELETE, OpCode.UNSUPPORTED])
+@pytest.mark.parametrize("lobs", [True, False])
+def test_e74_rows_of_temporary_tables_are_left_out(tmp_path: Path, status: int, code: int, lobs: bool) -> None:
+    """Also where the structure of a table of the same name is known, and where that one is suspended."""
     redo = Redo()
-    redo.dml(OpCode.INSERT, A, "/* No SQL_REDO for temporary tables */", status=2)
+    redo.dml(code, A, NO_REDO, status=status, row_id=PLACEHOLDER_ROW_ID if lobs else "r")
     redo.commit(A)
-    assert miner.read(redo.rows) == []
+    assert Miner(tmp_path, lobs=lobs).read(redo.rows) == []
+    suspended = Miner(tmp_path, lobs=lobs, unread=lambda _: frozenset({"LAB.ITEM"}))
+    assert suspended.read(redo.rows) == []
+
+
+def test_a_table_is_temporary_for_its_time(tmp_path: Path) -> None:
+    """Of one table, dropped and made again as another kind; with several threads DDL is followed after the rows are read."""
+    table = TableId("DB", "LAB", "BASKET")
+    redo = Redo()
+    for number, (create, object_id) in enumerate((("table", 91), ("global temporary table", 92), ("table", 93))):
+        redo.ddl(A, f'create {create} "LAB"."BASKET" (ID number(9) primary key)', table="BASKET", object_id=object_id)
+        redo.start(B)
+        text = NO_REDO if number == 1 else f"""insert into "LAB"."BASKET"("ID") values ('{number}');"""
+        redo.dml(OpCode.INSERT, B, text, table="BASKET", object_id=object_id, row_id="r")
+        redo.commit(B)
+        redo.ddl(A, 'drop table "LAB"."BASKET"', table="BASKET", object_id=object_id)
+    miner = Miner(tmp_path, ids=Dictionary({}, temporary=[table]))
+    assert changes(miner.read(redo.rows)) == [("c", "0"), ("c", "2")]
+
+
+def test_rows_of_before_a_table_was_temporary_are_not_passed_over(tmp_path: Path) -> None:
+    redo = Redo()
+    redo.start(A)
+    redo.dml(OpCode.INSERT, A, """insert into "LAB"."BASKET"("ID") values ('1');""", table="BASKET", object_id=91)
+    redo.commit(A)
+    miner = Miner(tmp_path, ids=Dictionary({}, temporary=[TableId("DB", "LAB", "BASKET")]), on_failure="suspend")
+    (left_out,) = [event for event in miner.read(redo.rows) if isinstance(event, UndecodableRow)]
+    assert "the table's shape is not known" in left_out.reason
+
+
+def test_a_table_that_takes_the_name_of_a_temporary_one_is_captured_before_its_ddl_is_followed(tmp_path: Path) -> None:
+    redo = Redo()
+    redo.start(A)
+    for object_id, text in ((91, NO_REDO), (92, """insert into "LAB"."BASKET"("ID") values ('1');""")):
+        redo.dml(OpCode.INSERT, A, text, table="BASKET", object_id=object_id)
+    redo.commit(A)
+    basket = replace(ITEM, id=TableId("DB", "LAB", "BASKET"), object_id=92)
+    miner = Miner(tmp_path, dictionary={basket.id: basket})
+    assert changes(miner.read(redo.rows)) == [("c", "1")]
 
 
 def unsupported_rows() -> Redo:

@@ -14,8 +14,13 @@ from hypothesis import strategies as st
 from tests.unit.capture.logminer.redo import A, Miner, Redo
 
 from minercdc.capture.logminer import large_rows
+from minercdc.capture.logminer.buffered import BufferedAssembly
+from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.large_text import Edit, Erase, Trim, Write, parse_string_fragment
 from minercdc.capture.logminer.large_value import LargeValue
+from minercdc.capture.logminer.logs import LogFile
+from minercdc.capture.logminer.passes import Pass
+from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.row import OpCode
 from minercdc.errors import RedoSyntaxError, SchemaMismatchError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Row, UndecodableRow
@@ -516,6 +521,120 @@ def test_a_basicfile_that_is_emptied_and_written_is_one_change(miner: Miner, red
 def test_a_basicfile_that_is_emptied_alone_is_empty(miner: Miner, redo: Large, dialect: Any) -> None:
     trimmed(redo, dialect, 0)
     assert changes(miner, redo) == [("u", ("1", "t", X, X), ("1", "t", "", X))]
+
+
+def ended(redo: Large, row_id: str = "r1") -> None:
+    redo.on(OpCode.INTERNAL, None, row_id, owner=None, table=None)
+
+
+NEW, X_ROW = ("u", ("1", "t", X, X), ("1", "t", "new", X)), ("1", "t", X, X)
+
+
+@pytest.fixture(params=[BufferedAssembly, CommittedAssembly])
+def either(request: pytest.FixtureRequest, tmp_path: Path) -> Miner:
+    """A miner of each way of mining."""
+    miner = Miner(tmp_path, LogMinerPosition(start_scn=100), tables=(DOC,), lobs=True, assembly=request.param)
+    miner.usual_pass = Pass((LogFile("r1", 1, 1, 50, 0, current=True, archived=False),), {1: 1}, oldest_scn=100)
+    return miner
+
+
+def test_a_small_value_in_place_of_a_basicfiles_is_not_lost(either: Miner, redo: Large, dialect: Any) -> None:
+    """It was emptied first, and its event said it empty."""
+    trimmed(redo, dialect, 0)
+    redo.update_doc(1, """"C" = 'new'""")
+    assert changes(either, redo) == [NEW]
+
+
+def test_an_update_after_a_basicfiles_pieces_ends_their_statement(either: Miner, redo: Large, dialect: Any) -> None:
+    trimmed(redo, dialect, 0)
+    written(redo, dialect)
+    redo.update_doc(1, """"C" = 'new'""")
+    redo.update_doc(1, """"C" = 'later'""")
+    assert changes(either, redo) == [NEW, ("u", X_ROW, ("1", "t", "later", X))]
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        pytest.param(lambda r, d: ended(r), id="the row that ends it"),
+        pytest.param(lambda r, d: trimmed(r, d, 6), id="the new length"),
+    ],
+)
+def test_an_update_after_a_statement_that_has_ended_is_another(
+    either: Miner, redo: Large, dialect: Any, last: Callable[[Large, Any], None]
+) -> None:
+    trimmed(redo, dialect, 0)
+    written(redo, dialect)
+    last(redo, dialect)
+    redo.update_doc(1, """"C" = 'new'""")
+    assert changes(either, redo) == [("u", X_ROW, ("1", "t", "abcdef", X)), NEW]
+
+
+@pytest.mark.parametrize("trims", [True, False])
+def test_the_row_that_ends_a_statement_separates_it_from_the_next(
+    either: Miner, redo: Large, dialect: Any, trims: bool
+) -> None:
+    for text in ("one", "two"):
+        if trims:
+            trimmed(redo, dialect, 0)
+        dialect.locator(redo, 1)
+        dialect.piece(redo, OpCode.LOB_WRITE, 1, write(text))
+        ended(redo)
+    dialect.locator(redo, 1, "B")
+    dialect.piece(redo, OpCode.LOB_WRITE, 1, write_bytes("beef"), "B")
+    ended(redo)
+    assert changes(either, redo) == [
+        ("u", X_ROW, ("1", "t", "one", X)),
+        ("u", X_ROW, ("1", "t", "two", X)),
+        ("u", X_ROW, ("1", "t", X, "beef")),
+    ]
+
+
+def test_the_row_that_ends_a_statement_has_its_rowid(either: Miner, redo: Large, dialect: Any) -> None:
+    redo.insert_doc(1, "EMPTY_CLOB(),NULL")
+    written(redo, dialect)
+    ended(redo, "r7")
+    redo.commit(A)
+    (insert,) = [event for event in either.read(redo.rows) if isinstance(event, ChangeEvent)]
+    assert (insert.after, insert.row_id) == (("1", "t", "abcdef", None), "r7")
+
+
+def test_emptied_after_it_was_written_is_as_it_was_written(either: Miner, redo: Large, dialect: Any) -> None:
+    written(redo, dialect)
+    trimmed(redo, dialect, 0)
+    ended(redo)
+    assert changes(either, redo) == [("u", X_ROW, ("1", "t", "abcdef", X))]
+
+
+def test_emptied_and_written_once_more_is_another_statement(either: Miner, redo: Large, dialect: Any) -> None:
+    written(redo, dialect)
+    trimmed(redo, dialect, 0)
+    dialect.locator(redo, 1)
+    dialect.piece(redo, OpCode.LOB_WRITE, 1, write("new"))
+    assert changes(either, redo) == [("u", X_ROW, ("1", "t", "abcdef", X)), NEW]
+
+
+def test_a_small_insert_that_is_made_large_is_an_update(either: Miner, redo: Large, dialect: Any) -> None:
+    redo.insert_doc(1)
+    redo.update_doc(1, """"C" = 'small', "B" = NULL""")
+    trimmed(redo, dialect, 0)
+    written(redo, dialect)
+    assert changes(either, redo) == [("c", None, ("1", "t", "small", None)), ("u", X_ROW, ("1", "t", "abcdef", X))]
+
+
+def test_a_row_that_only_says_a_written_lob_empty_is_of_its_statement(either: Miner, redo: Large, dialect: Any) -> None:
+    trimmed(redo, dialect, 0)
+    written(redo, dialect)
+    redo.update_doc(1, """"C" = EMPTY_CLOB()""", None)
+    ended(redo)
+    assert changes(either, redo) == [("u", X_ROW, ("1", "t", "abcdef", X))]
+
+
+def test_what_dbms_lob_emptied_was_empty(either: Miner, redo: Large, dialect: Any) -> None:
+    dialect.locator(redo, 1, row_id="r1")
+    dialect.piece(redo, OpCode.LOB_TRIM, 1, "  dbms_lob.trim(loc_c, 0);")
+    redo.update_doc(1, """"C" = 'new'""")
+    assert changes(either, redo) == [("u", X_ROW, ("1", "t", "", X)), NEW]
 
 
 def unlocated(redo: Large, *texts: str) -> None:
