@@ -53,6 +53,16 @@ STEPS = (
     "alter table h truncate partition old drop storage update indexes",
     "alter table h drop partition old update global indexes",
     "alter table h drop column period",
+    "alter table h modify interval constraint h_n not null",
+    "alter table h disable constraint h_n",
+    "alter table h enable novalidate constraint h_n",
+    "alter table h modify constraint h_n validate",
+    "alter table h drop primary key",
+    "alter table h rename constraint h_n to h_nn",
+    "alter table h drop constraint h_nn",
+    "alter table h add (onnull number default on null 3, chk number check (chk is not null))",
+    "alter table h add primary key (onnull)",
+    "alter table h disable primary key",
     "rename h to h2",
 )
 
@@ -79,7 +89,8 @@ def facts(table: TableSchema) -> object:
     """What has to be as in the dictionary: an UNUSED column has a name there that DDL does not say."""
     stored = ["" if name.startswith("SYS_C") else name for name in table.stored]
     keys = sorted((key.kind, key.columns, key.holds) for key in table.keys or ())
-    return without_versions(table).columns, table.key, stored, keys
+    not_nulls = sorted((one.column, one.holds) for one in table.not_nulls or ())
+    return without_versions(table).columns, table.key, stored, keys, not_nulls
 
 
 LATE = {

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from minercdc.events import SchemaChange
 from minercdc.offset import JsonValue
-from minercdc.schema.table import Column, Key, TableId, TableSchema
+from minercdc.schema.table import Column, Key, NotNull, TableId, TableSchema
 
 # java.sql.Types and Oracle's own type codes, as Debezium prints them
 _JDBC_TYPES = {
@@ -150,6 +150,8 @@ def _attributes(table: TableSchema) -> dict[str, str]:
         found["PARTITION_IDS"] = _as_ranges(table.parts)
     if table.keys is not None:
         found["KEYS"] = json.dumps(table.keys)
+    if table.not_nulls is not None:
+        found["NOT_NULLS"] = json.dumps(table.not_nulls)
     if table.read_at is not None:
         found["READ_AT"] = table.read_at.isoformat()
     return found
@@ -157,9 +159,13 @@ def _attributes(table: TableSchema) -> dict[str, str]:
 
 def _keys(text: str) -> tuple[Key, ...]:
     return tuple(
-        Key(str(kind), tuple(map(str, columns)), str(name), bool(enabled), bool(validated))
-        for kind, columns, name, enabled, validated in json.loads(text)
+        Key(str(kind), tuple(map(str, columns)), str(name), *map(bool, states))
+        for kind, columns, name, *states in json.loads(text)  # earlier releases wrote fewer states
     )
+
+
+def _not_nulls(text: str) -> tuple[NotNull, ...]:
+    return tuple(NotNull(str(column), str(name), *map(bool, states)) for column, name, *states in json.loads(text))
 
 
 def _as_ranges(ids: frozenset[int]) -> str:
@@ -270,5 +276,6 @@ def table_of(change: Mapping[str, Any]) -> TableSchema:
         comment=structure.get("comment") or change.get("comment"),
         parts=_from_ranges(attributes["PARTITION_IDS"]) if "PARTITION_IDS" in attributes else None,
         keys=_keys(attributes["KEYS"]) if "KEYS" in attributes else None,
+        not_nulls=_not_nulls(attributes["NOT_NULLS"]) if "NOT_NULLS" in attributes else None,
         read_at=datetime.fromisoformat(attributes["READ_AT"]) if "READ_AT" in attributes else None,
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
-from minercdc.schema.table import Column, Key, TableId, key_of
+from minercdc.schema.table import Column, Key, NotNull, TableId, key_of
+
+Constraint = TypeVar("Constraint", Key, NotNull)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +23,39 @@ class TableName:
         return TableId(database, self.schema or default_schema, self.table)
 
 
+class Selected(NamedTuple):
+    """One item of a query: a column, or with `name` '' all columns of `table`, as `*` has them.
+
+    :param name: of the column that it makes.
+    :param table, column: the column that it is a plain reference to; None and '' where it is an expression, or the text does not say.
+    """
+
+    name: str
+    table: TableName | None = None
+    column: str = ""
+
+
+class Query(NamedTuple):
+    """The query of CREATE TABLE .. AS.
+
+    :param is_plain: it selects from one table, and neither groups nor combines rows: NOT NULL constraints of its columns are copied.
+    """
+
+    items: tuple[Selected, ...]
+    is_plain: bool
+
+
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """CREATE TABLE with a list of columns.
+    """CREATE TABLE.
 
     :param keys: its keys; `key` has the names of the columns of the one that identifies its rows, () for none.
-    :param stored: names of the columns in the order of the stored rows; () where the text does not say that.
-    :param copied: AS SELECT * FROM this table or view: its columns are those of that, and `columns` is ().
+    :param stored: names of the columns in the order of the stored rows; of AS with a list of columns in the query () or those that
+        follow its columns.
+    :param not_nulls: its NOT NULL constraints.
+    :param unsaid: names of its columns that may have further ones: those of a domain, or of the query's tables.
+    :param query: AS; where the text does not name the columns, `columns` is ().
+    :param like: FOR EXCHANGE WITH this table: its columns are all of that, and `columns` is ().
     :param has_parts: it is partitioned, or organized as an index: its rows have other object ids.
     """
 
@@ -36,7 +64,10 @@ class CreateTable:
     keys: tuple[Key, ...] = ()
     stored: tuple[str, ...] = ()
     has_parts: bool = False
-    copied: TableName | None = None
+    not_nulls: tuple[NotNull, ...] = ()
+    unsaid: frozenset[str] = frozenset()
+    query: Query | None = None
+    like: TableName | None = None
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -77,7 +108,8 @@ class AddColumns:
 class ModifyColumn:
     """MODIFY of one column. Attributes that the statement does not give stay as they are in the table.
 
-    :param column: the attributes given; `type_given`, `null_given` and `default_given` say which.
+    :param column: the attributes given; `type_given` and `default_given` say which.
+    :param null_given: NULL is given: its NOT NULL constraint goes.
     :param default_given: True of DEFAULT NULL, too, which removes the default.
     """
 
@@ -108,6 +140,13 @@ class AddKey:
     """ADD of a primary key, a unique constraint or a unique index."""
 
     key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class AddNotNull:
+    """ADD of a NOT NULL constraint, by ADD or MODIFY of its column."""
+
+    not_null: NotNull
 
 
 class Meant(NamedTuple):
@@ -143,11 +182,11 @@ class SetConstraint:
     enabled: bool | None
     validated: bool | None
 
-    def set_in(self, key: Key) -> Key:
-        """The key after ENABLE, which validates, DISABLE, which does not, or MODIFY; unless VALIDATE or NOVALIDATE is said."""
-        enabled = key.enabled if self.enabled is None else self.enabled
-        validated = self.validated if self.validated is not None else key.validated if self.enabled is None else enabled
-        return key._replace(enabled=enabled, validated=validated)
+    def set_in(self, one: Constraint) -> Constraint:
+        """The constraint after ENABLE, which validates, DISABLE, which does not, or MODIFY; unless VALIDATE or NOVALIDATE is said."""
+        enabled = one.enabled if self.enabled is None else self.enabled
+        validated = self.validated if self.validated is not None else one.validated if self.enabled is None else enabled
+        return one._replace(enabled=enabled, validated=validated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +199,14 @@ class RenameConstraint:
 
 @dataclass(frozen=True, slots=True)
 class NullUnsaid:
-    """Whether a column is NOT NULL may have changed, and only the dictionary knows."""
+    """Whether a column is NOT NULL may have changed, and only the dictionary knows: a domain says it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropIdentity:
+    """DROP IDENTITY of a column, which takes its NOT NULL constraint away, too."""
 
     name: str
 
@@ -183,10 +229,12 @@ Change: TypeAlias = (
     | DropColumns
     | RenameColumn
     | AddKey
+    | AddNotNull
     | DropConstraint
     | SetConstraint
     | RenameConstraint
     | NullUnsaid
+    | DropIdentity
     | DropUnused
     | RowArchival
 )

@@ -18,11 +18,13 @@ from minercdc.schema.alter_clauses import Effect, clause_of, of_parts
 from minercdc.schema.ddl import (
     AddColumns,
     AddKey,
+    AddNotNull,
     AlterTable,
     Change,
     CommentOn,
     DropColumns,
     DropConstraint,
+    DropIdentity,
     DropTable,
     DropUnused,
     IndexChange,
@@ -84,10 +86,23 @@ def parse_ddl(sql: str) -> Statement | None:
         if tokens.take("COMMENT", "ON"):
             return _comment(tokens)
         if tokens.take("FLASHBACK", "TABLE") or tokens.take("UNDROP", "TABLE"):
-            return Unclear(tokens.table_name(), "FLASHBACK TABLE")
+            return _flashback(tokens)
     except Unknown as unknown:
         return Unclear(name, str(unknown))
     return None
+
+
+def _flashback(tokens: Tokens) -> Statement:
+    """The rest of FLASHBACK TABLE. To an SCN or time it changes rows, with redo of them, and no shape; TO BEFORE DROP brings a table back
+    with rows that have no redo, under its name or a new one."""
+    name = tokens.table_name()
+    while tokens.take(","):
+        tokens.table_name()
+    if tokens.take("TO", "BEFORE", "DROP"):
+        name = TableName(name.schema, tokens.name()) if tokens.take("RENAME", "TO") else name
+        return Unclear(name, "FLASHBACK TABLE .. TO BEFORE DROP", loses_rows=True)
+    tokens.expect("TO")
+    return AlterTable(name, ())
 
 
 def _comment(tokens: Tokens) -> CommentOn | None:
@@ -166,7 +181,7 @@ def _clause(tokens: Tokens, found: _Altered) -> None:
     elif effect is Effect.UNKNOWN:
         _period(tokens, begin)
     elif effect is Effect.NOTHING:
-        _skip_rest(tokens, begin)
+        found.effect |= _skip_rest(tokens, begin)
     else:
         found.effect |= effect
         found.changes += _read(tokens, begin)
@@ -206,15 +221,20 @@ def _period(tokens: Tokens, begin: tuple[str, ...]) -> None:
     tokens.skip_balanced()
 
 
-def _skip_rest(tokens: Tokens, begin: tuple[str, ...]) -> None:
-    """Step over a clause that changes nothing. Raises Unknown when a further clause follows."""
+def _skip_rest(tokens: Tokens, begin: tuple[str, ...]) -> Effect:
+    """Step over a clause that changes nothing, and return what the one that may follow changes: NOLOGGING MOVE. Raises Unknown when a
+    further clause follows."""
+    effect = Effect.NOTHING
     tokens.at += len(begin) - (begin[-1] == "(")
     if begin == ("ILM",):
         tokens.take("ADD")
     while tokens.peek()[0] != "end":
         if tokens.word() in ("ADD", "DROP", "MODIFY", "RENAME"):
             raise Unknown(f"{tokens.word()} after another clause")
+        if tokens.word() in ("MOVE", "SHRINK") and tokens.items[tokens.at - 1][1] not in ("TABLESPACE", "ARCHIVE"):
+            effect = Effect.MOVED
         tokens.skip_balanced()
+    return effect
 
 
 def _add(tokens: Tokens) -> list[Change]:
@@ -241,26 +261,35 @@ def _out_of_line(tokens: Tokens) -> list[Change]:
     if tokens.word() == "PERIOD":
         _period(tokens, ("PERIOD", "FOR"))
         return []
-    key, _ = table_constraint(tokens)
+    key = table_constraint(tokens)
     return [AddKey(key)] if key else []
 
 
 def _added(found: Defined) -> list[Change]:
     if found.is_virtual:
         return []
-    # The key comes after its column, which it makes NOT NULL.
-    return [AddColumns((found.column,)), *map(AddKey, found.keys)]
+    return [AddColumns((found.column,)), *_constraints(found)]
+
+
+def _constraints(found: Defined) -> list[Change]:
+    """The constraints that are declared with a column, in the order of time: a domain's are those of the dictionary."""
+    unsaid = [NullUnsaid(found.name)] if found.has_domain else []
+    return [*unsaid, *map(AddNotNull, found.not_nulls), *map(AddKey, found.keys)]
 
 
 def _modify(tokens: Tokens) -> list[Change]:
     changes: list[Change] = []
     listed = tokens.take("(")
+    start = tokens.at
     while True:
         changes += _modified(defined_column(tokens))
         if not (listed and tokens.take(",")):
             break
     if listed:
+        names = [name for kind, name in tokens.items[start : tokens.at] if kind in ("word", "quoted")]
         tokens.expect(")")
+        if tokens.word() in ("ADD", "DROP") and tokens.peek(1)[1] == "DOMAIN" and not is_column(tokens, 1):
+            return _domain(tokens, names)
         while not tokens.at_clause():
             tokens.skip_balanced()
     return changes
@@ -269,12 +298,21 @@ def _modify(tokens: Tokens) -> list[Change]:
 def _modified(found: Defined) -> list[Change]:
     if found.is_virtual:
         return []
-    changes: list[Change] = []
-    if found.type_given or found.nullable is not None or found.default_given:
-        changes.append(ModifyColumn(found.column, found.type_given, found.nullable is not None, found.default_given))
-    if found.null_unsaid:
-        changes.append(NullUnsaid(found.name))
-    return [*changes, *map(AddKey, found.keys)]
+    changes: list[Change] = [DropIdentity(found.name)] if found.loses_identity else []
+    if found.type_given or found.nulled or found.default_given:
+        changes.append(ModifyColumn(found.column, found.type_given, found.nulled, found.default_given))
+    return [*changes, *_constraints(found)]
+
+
+def _domain(tokens: Tokens, names: list[str]) -> list[Change]:
+    """The rest of MODIFY (column, ..) ADD DOMAIN name, or DROP DOMAIN."""
+    if tokens.name() == "ADD":
+        tokens.expect("DOMAIN")
+        tokens.table_name()
+    else:
+        tokens.expect("DOMAIN")
+        tokens.take("PRESERVE", "CONSTRAINTS")
+    return [NullUnsaid(name) for name in names]
 
 
 def _set_constraint(tokens: Tokens, begin: tuple[str, ...]) -> SetConstraint:

@@ -258,13 +258,13 @@ def test_other_statements_are_none_of_our_business(sql: str) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "create table item as select * from other, more",
-        "create table item as select * from other o join more m on o.id = m.id",
-        "create table item as select o.* from other o",
+        "create table item as select * from other natural join more",
+        "create table item as select * from other join more using (id)",
+        "create table item as select * from json_table(doc, '$' columns (a path '$.a'))",
+        "create table item as select * from other pivot (sum(n) for m in (1, 2))",
         "create table item as select a, 1 from other",
         "create table item of some_type",
         "create json collection table item",
-        "create table item for exchange with table other",
         "alter table item add period for valid",
         "alter table item frobnicate",
         "alter table item enable row movement add c number",

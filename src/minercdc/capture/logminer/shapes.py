@@ -6,8 +6,10 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
 
+from minercdc.capture.logminer.copied import with_columns
 from minercdc.capture.logminer.partitions import DictionaryIds, Partitions, is_of_temporary_table, is_unnamed, with_parts
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.events import SchemaChange, Scn
@@ -25,16 +27,18 @@ from minercdc.schema.ddl import (
     UniqueIndex,
 )
 from minercdc.schema.ddl_changes import apply_changes, commented, create_table, with_index, with_index_changed
-from minercdc.schema.ddl_columns import UNSAID
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.values.supported import without_unsupported
 
 _log = logging.getLogger(__name__)
 
 _DROPS_LOGGING = re.compile(r"\bDROP\s+SUPPLEMENTAL\s+LOG\b", re.IGNORECASE)
+# LAST_DDL_TIME and the TIMESTAMP of redo are whole seconds of the host's local time, of several hosts with RAC.
+_CLOCKS: Final = timedelta(seconds=3)
+_MORNING: Final = 5  # at night the host's clock may have gone back an hour
 # The dictionary's present shape of a table; None when there is no such table (any more).
 ReadTable: TypeAlias = Callable[[TableId], TableSchema | None]
 
@@ -185,7 +189,7 @@ class ShapeTracker:
                 if known:
                     yield from self._rekeyed(row, time_us, known, with_index(self._with_keys(known), statement), sql)
             case _:
-                if known and statement.loses_rows:
+                if statement.loses_rows and self._includes(table):
                     self._warn_of_loss(table, sql)
                 yield from self._reread(row, time_us, table, sql, statement.reason)
 
@@ -196,10 +200,11 @@ class ShapeTracker:
             self._partitions.note_other(row.object_id)
             return
         self._temporary.discard(table)
-        if statement.copied is not None:
-            statement = self._of_copy(statement, row)
         try:
-            made = create_table(statement, table, lambda: self._present(TableSchema(table, (), object_id=row.object_id)))
+            whole = self._with_columns(statement, row)
+            made = create_table(
+                whole, table, lambda: self._present(TableSchema(table, (), object_id=row.object_id)), row.timestamp
+            )
         except ShapeUnclear as unclear:
             yield from self._reread(row, time_us, table, sql, str(unclear))
             return
@@ -207,12 +212,16 @@ class ShapeTracker:
         yield self._new_version(row, time_us, None, self._with_parts(created, statement.has_parts), sql)
         self._warn_if_unlogged(table)
 
-    def _of_copy(self, statement: CreateTable, row: LogMinerRow) -> CreateTable:
-        """CREATE TABLE .. AS SELECT * with the names of its columns; without any where the other table has changed since."""
-        assert statement.copied is not None
-        source = self._named(statement.copied, row._replace(owner=row.user or row.owner))
-        names = self._ids.columns_since(source, row.timestamp) if self._ids is not None else ()
-        return replace(statement, columns=tuple(Column(name, UNSAID) for name in names), stored=names + statement.stored)
+    def _with_columns(self, statement: CreateTable, row: LogMinerRow) -> CreateTable:
+        """CREATE TABLE with the columns that other tables give it. Raises ShapeUnclear as `with_columns`."""
+        # Of a table without a schema in the text, LogMiner's owner is the current schema of the session.
+        session = row if statement.name.schema is None else row._replace(owner=row.user or row.owner)
+
+        def visible(name: TableName) -> tuple[str, ...]:
+            ids = self._ids
+            return ids.columns_since(self._named(name, session), row.timestamp) if ids is not None else ()
+
+        return with_columns(statement, lambda name: self.tables.find(self._named(name, session)), visible)
 
     def _index_changed(self, change: IndexChange, row: LogMinerRow, time_us: int, sql: str) -> Iterator[SchemaChange]:
         owner = change.schema or row.owner or row.user or ""
@@ -236,9 +245,16 @@ class ShapeTracker:
         present = self._present(known)
         return replace(known, keys=present.keys if present is not None else ())
 
-    def _read_now(self, found: TableSchema) -> TableSchema:
-        """A shape that was just read, with the time of that: a row of before may be of an older one."""
-        return replace(found, read_at=self._ids.host_time(self._database)) if self._ids is not None else found
+    def _read_now(self, found: TableSchema, statement: datetime | None = None) -> TableSchema:
+        """A shape that was just read, with the time up to which a row may be of an older one: that of reading, or of a `statement` after
+        which the table had no DDL."""
+        if self._ids is None:
+            return found
+        if statement is not None and statement.hour >= _MORNING:
+            after = statement + _CLOCKS
+            if not self._ids.altered([found], after):
+                return replace(found, read_at=after)
+        return replace(found, read_at=self._ids.host_time(self._database))
 
     def _present(self, known: TableSchema) -> TableSchema | None:
         """A table as the dictionary has it now, whatever it is called by now; None when it is gone."""
@@ -260,7 +276,9 @@ class ShapeTracker:
         if statement.loses_rows:
             self._warn_of_loss(table, sql)
         try:
-            altered = without_unsupported(apply_changes(known, statement.changes, lambda: self._present(known)))
+            altered = without_unsupported(
+                apply_changes(known, statement.changes, lambda: self._present(known), row.timestamp)
+            )
         except ShapeUnclear as unclear:
             yield from self._reread(row, time_us, table, sql, str(unclear))
             return
@@ -308,7 +326,7 @@ class ShapeTracker:
         known = self.tables.find(table)
         found = self._present(known) if known is not None else self._read_table(table)
         if found is not None:
-            found = without_unsupported(with_parts(self._read_now(found), known.parts if known else None))
+            found = without_unsupported(with_parts(self._read_now(found, row.timestamp), known.parts if known else None))
         if found is not None and known is not None:
             yield self._altered(row, time_us, known, found, sql)
         elif found is not None:

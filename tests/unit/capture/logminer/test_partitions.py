@@ -18,7 +18,7 @@ from minercdc.events import Event, UndecodableRow
 from minercdc.kafka.table_changes import remembered, table_of
 from minercdc.schema.table import Key, TableId
 
-KEYS = (Key("P", ("ID",), "PK"), Key("I", ("QTY",), "I1", enabled=False))
+KEYS = (Key("P", ("ID",), "PK", deferrable=True), Key("I", ("QTY",), "I1", enabled=False))
 PARTED = replace(ITEM, stored=("ID", "QTY"), parts=frozenset([101, 102]), keys=KEYS)
 LEDGER = replace(PARTED, id=TableId("DB", "LAB", "LEDGER"), object_id=88, parts=frozenset([111]))
 PLAIN = replace(ITEM, id=TableId("DB", "LAB", "PLAIN"), object_id=89)

@@ -33,7 +33,7 @@ def add_constraint(session: SqlSession, table: Table, spec: ConstraintSpec) -> I
     check_name(session, table, spec.name, spec.at)
     found = Constraint(spec.name or session.catalog.generated_name(), spec.kind, spec.columns, generated=spec.name is None)
     found.enabled, found.validated, found.rely = spec.enabled, spec.validated, spec.rely
-    found.deferrable, found.deferred = spec.deferrable, spec.deferred
+    found.deferrable, found.deferred, found.changed = spec.deferrable, spec.deferred, session.storage.clock.now()
     created = None
     if spec.kind == ConstraintKind.CHECK:
         if spec.deferrable:
@@ -75,7 +75,9 @@ def _index_of(session: SqlSession, table: Table, spec: ConstraintSpec, found: Co
         return None
     catalog = session.catalog
     unique = not spec.deferrable
-    index = Index(table.owner, found.name, spec.columns, unique, catalog.new_object_id(), session.storage.clock.now())
+    index = Index(
+        table.owner, found.name, spec.columns, unique, catalog.new_object_id(), session.storage.clock.now(), implied=True
+    )
     table.indexes.append(index)
     found.index = index.name
     return index
@@ -129,6 +131,7 @@ def _add_check(session: SqlSession, table: Table, spec: ConstraintSpec) -> None:
     full = spec.name or session.catalog.generated_name()
     found = Constraint(full, ConstraintKind.CHECK, columns, None, spec.name is None, spec.condition)
     found.enabled, found.validated, found.rely = spec.enabled, spec.validated, spec.rely
+    found.changed = session.storage.clock.now()
     table.checks.append(found)
     plan_checks(session.environment, table)
 
@@ -285,7 +288,7 @@ def loosen(session: SqlSession, table: Table, constraint: Constraint, *, keep_in
         }
         for at in table.positions(constraint.columns):
             table.columns[at].nullable = table.columns[at].name not in still
-    index = next((i for i in table.indexes if i.name == constraint.index == constraint.name), None)
+    index = next((i for i in table.indexes if i.name == constraint.index and i.implied), None)
     if index is not None and not keep_index:
         table.indexes.remove(index)
         session.storage.segments.drop_index(table, index)
@@ -295,7 +298,7 @@ def set_state(session: SqlSession, table: Table, constraint: Constraint, spec: C
     """Set the state of a constraint to that of `spec`, by ENABLE, DISABLE or MODIFY CONSTRAINT; makes or drops the index of a
     key, and makes its columns NOT NULL or looser. `cascade`: as of `release_key`. Raises as `release_key` and `validate`."""
     was = constraint.enabled
-    constraint.validated, constraint.rely = spec.validated, spec.rely
+    constraint.validated, constraint.rely, constraint.changed = spec.validated, spec.rely, session.storage.clock.now()
     if was and not spec.enabled:
         release_key(session, table, constraint, cascade=cascade)
         constraint.enabled = False

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraError, OraType
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.ddl.constraints import add_constraint, add_group
+from minercdc_sandbox.sql.ddl.copied_columns import copied_not_nulls
 from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state
 from minercdc_sandbox.sql.ddl.names import named_once
@@ -112,9 +113,16 @@ def _take_columns(session: SqlSession, definition: Definition, query: ast.Query)
         raise OraError(2440, "Create as select with referential constraints not allowed")
     listed = definition.columns
     definition.columns = [column_like(column) for column in plan.columns]
+    copied = copied_not_nulls(session, query) or []
+    for column, required in zip(definition.columns, copied, strict=False):
+        column.nullable = not required
     for column, given in zip(definition.columns, listed, strict=False):
         column.name, column.default, column.on_null = given.name, given.default, given.on_null
         column.nullable = column.nullable and given.nullable
+    said = {spec.columns for spec in definition.constraints if spec.kind == ConstraintKind.CHECK and spec.condition is None}
+    for column, required in zip(definition.columns, copied, strict=False):
+        if required and (column.name,) not in said:
+            definition.constraints.append(ConstraintSpec(None, ConstraintKind.CHECK, (column.name,), 0))
     definition.untyped.clear()
     return plan
 
