@@ -85,6 +85,53 @@ def test_the_shape_after_each_statement_is_that_of_the_dictionary(
     lab.app.close()
 
 
+COPIES = (
+    "create table s (id number(9) primary key, n number(9) not null, v varchar2(5) check (v is not null), u number(3) unique)",
+    "create table c_all as select * from s where id in (1, 2)",
+    "alter table c_all modify v not null",
+    "alter table c_all add primary key (id)",
+    "alter table s modify (v not null, n null)",
+    "create table c_some (a, b unique, c not null) as select s.n, s.id, upper(s.v) from s order by 1",
+    "alter table c_some add constraint a_uk unique (a)",
+    "alter table c_some modify (a not null, b not null)",
+    "alter table c_some add (d references s (id), e date constraint e_nn not null)",
+    "alter table c_some modify d not null",
+    "alter table c_some disable constraint e_nn",
+    "alter table c_some drop constraint a_uk",
+    "alter table s drop primary key cascade",
+    "create table c_joined as select * from c_some, (select id from s where n = 1)",
+    "alter table s modify id not null",
+)
+
+
+@pytest.mark.parametrize("strategy", ["online_catalog", "redo_log_catalog"])
+def test_the_shape_of_each_time_is_known_when_all_is_over(sandbox: SandboxProcess, tmp_path: Path, strategy: str) -> None:
+    """Constraints, too, whatever they are by then."""
+    lab = make_lab(sandbox, tmp_path, committed=False, **{"log.mining.strategy": strategy})
+    reader = Reader(lab).take_snapshot()
+    expected = []
+    for statement in (*STEPS, *COPIES):
+        lab.run(statement)
+        name = "H2" if statement.startswith("rename") else "H" if statement in STEPS else statement.split()[2].upper()
+        present = lab.read_table(lab.table(name))
+        assert present is not None
+        expected.append((statement, facts(present)))
+    lab.run(
+        *(f"alter table {name} add (late_{name} number not null)" for name in ("h2", "s", "c_all", "c_some", "c_joined"))
+    )
+    reader.until_marker(1)
+    # CREATE INDEX is no message where it changes no key.
+    found = [
+        (change.ddl, facts(change.after))
+        for change in reader.schema_changes()
+        if change.after and " index " not in change.ddl
+    ]
+    expected = [(statement, shape) for statement, shape in expected if " index " not in statement]
+    for one, wanted in zip([one for one in found if one[0]], expected, strict=False):
+        assert one == wanted, wanted[0]
+    lab.app.close()
+
+
 def facts(table: TableSchema) -> object:
     """What has to be as in the dictionary: an UNUSED column has a name there that DDL does not say."""
     stored = ["" if name.startswith("SYS_C") else name for name in table.stored]

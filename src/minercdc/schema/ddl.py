@@ -24,9 +24,9 @@ class TableName:
 
 
 class Selected(NamedTuple):
-    """One item of a query: a column, or with `name` '' all columns of `table`, as `*` has them.
+    """One item of a query: a column, or with `name` '' and a `table` all columns of that, as `*` has them.
 
-    :param name: of the column that it makes.
+    :param name: of the column that it makes; '' where an expression has none, as before a list of names.
     :param table, column: the column that it is a plain reference to; None and '' where it is an expression, or the text does not say.
     """
 

@@ -149,8 +149,11 @@ def _from_query(tokens: Tokens, table: _Table) -> CreateTable:
         if not table.columns:
             raise
         tokens.at, query = start, None
-    if not table.columns and query is not None and all(item.name for item in query.items):
-        table.columns = [Defined(item.name) for item in query.items]
+    items = query.items if query is not None else ()
+    if not table.columns and any(not item.name and item.table is None for item in items):
+        raise Unknown("CREATE TABLE AS SELECT of columns without names")
+    if not table.columns and all(item.name for item in items):
+        table.columns = [Defined(item.name) for item in items]
     for found in table.columns:
         found.type_name = UNSAID
     return table.made(query or Query((), is_plain=False))

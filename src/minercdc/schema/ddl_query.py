@@ -2,7 +2,7 @@
 
     SELECT item, .. FROM source, ..     source: a table, a query in parentheses or of WITH, a join of these
 
-Of conditions, groups and orders nothing is read but where they end. Where columns are not in the text, `Unknown` is raised.
+Of conditions, groups and orders nothing is read but where they end. Where the text does not say which columns there are, `Unknown` is raised.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _NO_NAMES: Final = frozenset(["END", "NULL"])
 
 
 def query_of(tokens: Tokens) -> Query:
-    """Read a query up to its end, which is that of the text, or of its parenthesis. Raises Unknown where the text does not say all names
-    of its columns."""
+    """Read a query up to its end, which is that of the text, or of its parenthesis. Raises Unknown where the text does not say its
+    columns."""
     return _query(tokens, {})
 
 
@@ -146,11 +146,13 @@ def _item(tokens: Tokens) -> list[tuple[str, str]]:
 
 
 def _selected(item: list[tuple[str, str]], found: _From) -> list[Selected]:
-    """The columns that an item of SELECT makes. Raises Unknown where one has no name in the text."""
+    """The columns that an item of SELECT makes. Raises Unknown where the text does not say them."""
     if item[-1:] == [("other", "*")]:
         return found.expanded(item[-3][1] if len(item) > 2 else "")
-    if not item or item[-1][0] not in ("word", "quoted") or item[-1] in {("word", word) for word in _NO_NAMES}:
-        raise Unknown("CREATE TABLE AS SELECT of columns without names")
+    if not item:
+        raise Unknown("SELECT of nothing")
+    if item[-1][0] not in ("word", "quoted") or item[-1] in {("word", word) for word in _NO_NAMES}:
+        return [Selected("")]
     parts = [item[0][1]]
     at = 1
     while item[at : at + 1] == [("other", ".")] and len(item) > at + 1:

@@ -8,29 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeAlias
 
 from minercdc.schema.ddl import CreateTable, Query, Selected, ShapeUnclear, TableName
+from minercdc.schema.ddl_changed_constraints import ReadPresent
 from minercdc.schema.ddl_columns import UNSAID
 from minercdc.schema.table import Column, NotNull, TableSchema, with_nulls
 
 FindTable: TypeAlias = Callable[[TableName], TableSchema | None]
 """The captured table that a name in a statement means, as it is at this point of redo; None for any other."""
 
-VisibleColumns: TypeAlias = Callable[[TableName], tuple[str, ...]]
-"""Names of the columns that `*` has of a table or view; () where it has changed since the statement, or is gone."""
+VisibleColumns: TypeAlias = Callable[[TableName, datetime], tuple[str, ...]]
+"""Names of the columns that `*` has of a table or view; () where it has had DDL after that time, or is gone."""
 
 
-def with_columns(statement: CreateTable, find: FindTable, visible: VisibleColumns) -> CreateTable:
+def with_columns(
+    statement: CreateTable, at: datetime, find: FindTable, visible: VisibleColumns, present: ReadPresent
+) -> CreateTable:
     """The statement with what other tables say of its columns.
 
+    :param at: when it ran, in the time of the database's host.
+    :param present: reads the new table as the dictionary has it now.
     :raises ShapeUnclear: it has columns of a table that has changed since, or is not known.
     """
     if statement.like is not None:
         return _like(statement, statement.like, find)
     if statement.query is None:
         return statement
-    items = _items(statement.query, visible, must=not statement.columns)
+    items = _items_of(statement.query, at, find, visible, present)
+    if not items and not statement.columns:
+        raise ShapeUnclear("CREATE TABLE with the columns of a table that has changed since")
     if not statement.columns:
         names = tuple(item.name for item in items)
         columns = tuple(Column(name, UNSAID) for name in names)
@@ -38,20 +46,42 @@ def with_columns(statement: CreateTable, find: FindTable, visible: VisibleColumn
     return _as_selected(statement, items, find) if statement.query is not None and statement.query.is_plain else statement
 
 
-def _items(query: Query, visible: VisibleColumns, *, must: bool) -> list[Selected]:
-    """The items of a query, each `*` as the columns that it means; [] where that is not known. With `must`, raises ShapeUnclear then."""
+def _items_of(query: Query, at: datetime, find: FindTable, visible: VisibleColumns, present: ReadPresent) -> list[Selected]:
+    """The items of a query, each `*` as the columns that it means; [] where that is not known.
+
+    The columns that a captured table has at this point of redo are surer than the second of the last DDL. But what is known of it leaves
+    out virtual columns, which `*` has, and has INVISIBLE ones. So the new table must have these columns first; and what follows must
+    have been added later: it is no column of the tables that are copied.
+    """
+    stars = [item.table for item in query.items if item.table is not None and not item.name]
+    if not stars:
+        return list(query.items)
+    captured = _expanded(query, lambda name: _captured_names(find(name)))
+    made = present()
+    if made is not None and captured:
+        names = [column.name for column in made.columns]
+        copied = {name for table in stars for name in visible(table, datetime.max)}
+        if names[: len(captured)] == [item.name for item in captured] and not copied & set(names[len(captured) :]):
+            return captured
+    return _expanded(query, lambda name: visible(name, at)) or (captured if made is None else [])
+
+
+def _expanded(query: Query, columns: Callable[[TableName], tuple[str, ...]]) -> list[Selected]:
+    """The items of a query, each `*` as these columns; [] where a table has none."""
     found: list[Selected] = []
     for item in query.items:
-        if item.name or item.table is None:
-            found.append(item)
-            continue
-        names = visible(item.table)
-        if not names and must:
-            raise ShapeUnclear(f"CREATE TABLE with the columns of {item.table.table}, which has changed since")
-        if not names:
+        names = columns(item.table) if item.table is not None and not item.name else None
+        if names == ():
             return []
-        found += [Selected(name, item.table, name) for name in names]
+        found += [item] if names is None else [Selected(name, item.table, name) for name in names]
     return found
+
+
+def _captured_names(table: TableSchema | None) -> tuple[str, ...]:
+    """Names of the columns of a captured table; () for another, and for one with columns that are left out."""
+    if table is None or set(table.stored) != table.positions().keys():
+        return ()
+    return tuple(column.name for column in table.columns)
 
 
 def _as_selected(statement: CreateTable, items: list[Selected], find: FindTable) -> CreateTable:

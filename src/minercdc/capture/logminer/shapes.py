@@ -26,6 +26,7 @@ from minercdc.schema.ddl import (
     TruncateTable,
     UniqueIndex,
 )
+from minercdc.schema.ddl_changed_constraints import ReadPresent
 from minercdc.schema.ddl_changes import apply_changes, commented, create_table, with_index, with_index_changed
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.filter import TableFilter
@@ -200,28 +201,36 @@ class ShapeTracker:
             self._partitions.note_other(row.object_id)
             return
         self._temporary.discard(table)
+
+        def present() -> TableSchema | None:
+            return self._present(TableSchema(table, (), object_id=row.object_id))
+
         try:
-            whole = self._with_columns(statement, row)
-            made = create_table(
-                whole, table, lambda: self._present(TableSchema(table, (), object_id=row.object_id)), row.timestamp
-            )
+            whole = self._with_columns(statement, row, present)
+            made = create_table(whole, table, present, row.timestamp)
         except ShapeUnclear as unclear:
             yield from self._reread(row, time_us, table, sql, str(unclear))
             return
         created = replace(made, object_id=row.object_id)
+        of_now = ", ".join(column.name for column in whole.columns if not column.type_name)
+        if of_now and self._had_ddl_after(created, row.timestamp):
+            text = "%s: types of %s are taken from the dictionary as it is now, though the table had DDL since: %s"
+            _log.warning(text, self.name_of(table), of_now, sql)
         yield self._new_version(row, time_us, None, self._with_parts(created, statement.has_parts), sql)
         self._warn_if_unlogged(table)
 
-    def _with_columns(self, statement: CreateTable, row: LogMinerRow) -> CreateTable:
+    def _with_columns(self, statement: CreateTable, row: LogMinerRow, present: ReadPresent) -> CreateTable:
         """CREATE TABLE with the columns that other tables give it. Raises ShapeUnclear as `with_columns`."""
         # Of a table without a schema in the text, LogMiner's owner is the current schema of the session.
         session = row if statement.name.schema is None else row._replace(owner=row.user or row.owner)
 
-        def visible(name: TableName) -> tuple[str, ...]:
-            ids = self._ids
-            return ids.columns_since(self._named(name, session), row.timestamp) if ids is not None else ()
+        def visible(name: TableName, since: datetime) -> tuple[str, ...]:
+            return self._ids.columns_since(self._named(name, session), since) if self._ids is not None else ()
 
-        return with_columns(statement, lambda name: self.tables.find(self._named(name, session)), visible)
+        def find(name: TableName) -> TableSchema | None:
+            return self.tables.find(self._named(name, session))
+
+        return with_columns(statement, row.timestamp, find, visible, present)
 
     def _index_changed(self, change: IndexChange, row: LogMinerRow, time_us: int, sql: str) -> Iterator[SchemaChange]:
         owner = change.schema or row.owner or row.user or ""
@@ -250,11 +259,15 @@ class ShapeTracker:
         which the table had no DDL."""
         if self._ids is None:
             return found
-        if statement is not None and statement.hour >= _MORNING:
-            after = statement + _CLOCKS
-            if not self._ids.altered([found], after):
-                return replace(found, read_at=after)
+        if statement is not None and not self._had_ddl_after(found, statement):
+            return replace(found, read_at=statement + _CLOCKS)
         return replace(found, read_at=self._ids.host_time(self._database))
+
+    def _had_ddl_after(self, table: TableSchema, statement: datetime) -> bool:
+        """Whether a table had DDL after that which ran at this time, or may have had; seconds between them do not count."""
+        if self._ids is None or statement.hour < _MORNING:
+            return True
+        return bool(self._ids.altered([table], statement + _CLOCKS))
 
     def _present(self, known: TableSchema) -> TableSchema | None:
         """A table as the dictionary has it now, whatever it is called by now; None when it is gone."""
