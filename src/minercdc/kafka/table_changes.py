@@ -159,8 +159,8 @@ def _attributes(table: TableSchema) -> dict[str, str]:
 
 def _keys(text: str) -> tuple[Key, ...]:
     return tuple(
-        Key(str(kind), tuple(map(str, columns)), str(name), *map(bool, states))
-        for kind, columns, name, *states in json.loads(text)  # earlier releases wrote fewer states
+        Key(str(kind), tuple(map(str, columns)), str(name), bool(enabled), bool(validated), deferrable=any(deferrable))
+        for kind, columns, name, enabled, validated, *deferrable in json.loads(text)  # which earlier releases did not write
     )
 
 

@@ -230,7 +230,7 @@ def keys_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, tuple[Key, ...]]:
         if kind == "I" and (table, name) in enforcing:
             continue
         enforcing.add((table, index))
-        new = Key(kind, (), name, status == "ENABLED", validated == "VALIDATED", deferrable == "DEFERRABLE")
+        new = Key(kind, (), name, status == "ENABLED", validated == "VALIDATED", deferrable=deferrable == "DEFERRABLE")
         key = found[table].get((kind, name), new)
         found[table][kind, name] = key._replace(columns=(*key.columns, column))
     return {table: tuple(keys.values()) for table, keys in found.items()}

@@ -1,7 +1,7 @@
 """Applies DDL to the constraints of a table: its keys, and its NOT NULL constraints.
 
 Each constraint is known by its name and state, so that a statement which names one says all. Two things a text does not say, which the
-dictionary is asked for:
+dictionary says:
 
     SYS_Cn     a name that Oracle made: a constraint that has none in the text that made it may be the one which is meant
     a domain   may bring a NOT NULL constraint, or take it away

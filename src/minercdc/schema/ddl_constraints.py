@@ -34,7 +34,7 @@ class State:
 
     def key(self, kind: str, columns: tuple[str, ...], name: str) -> Key:
         """The key of this state."""
-        return Key(kind, columns, name, *self.of_new, self.deferrable)
+        return Key(kind, columns, name, *self.of_new, deferrable=self.deferrable)
 
     def not_null(self, column: str, name: str) -> NotNull:
         """The NOT NULL constraint of this state."""

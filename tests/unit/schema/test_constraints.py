@@ -109,7 +109,7 @@ def test_which_columns_are_not_null_is_as_of_the_statement(
     if present is not None:
         present = replace(present, columns=(*present.columns, Column("W", "NUMBER", nullable=present is LOOSE)))
     elif "references" in clauses:
-        return  # nobody has the type
+        return  # its type is nowhere to be had
     assert required(altered(clauses, before, present)) == columns
 
 
