@@ -99,8 +99,12 @@ def _flashback(tokens: Tokens) -> Statement:
     while tokens.take(","):
         tokens.table_name()
     if tokens.take("TO", "BEFORE", "DROP"):
-        name = TableName(name.schema, tokens.name()) if tokens.take("RENAME", "TO") else name
-        return Unclear(name, "FLASHBACK TABLE .. TO BEFORE DROP", loses_rows=True)
+        back: TableName | None = name
+        if tokens.take("RENAME", "TO"):
+            back = TableName(name.schema, tokens.name())
+        elif name.table.startswith("BIN$"):  # it gets the name that it had
+            back = None
+        return Unclear(back, "FLASHBACK TABLE .. TO BEFORE DROP", loses_rows=True)
     tokens.expect("TO")
     return AlterTable(name, ())
 

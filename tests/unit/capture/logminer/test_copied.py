@@ -163,6 +163,7 @@ def test_a_table_for_exchange_has_the_stored_columns_of_the_other_table(tmp_path
         ("flashback table item, other to timestamp systimestamp - interval '1' hour enable triggers", True, False),
         ("flashback table item to restore point r", True, False),
         ("flashback table gone to before drop rename to item", False, True),
+        ('flashback table "BIN$x==$0" to before drop', False, True),
     ],
 )
 def test_flashback_of_a_table(tmp_path: Path, caplog: pytest.LogCaptureFixture, sql: str, shape: bool, loses: bool) -> None:
