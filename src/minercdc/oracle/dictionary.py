@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
@@ -25,7 +25,7 @@ _TABLES = "SELECT OWNER, TABLE_NAME FROM ALL_TABLES WHERE TEMPORARY = 'N' AND NE
 # INVISIBLE columns have no COLUMN_ID, and one that is made VISIBLE again gets the last: by INTERNAL_COLUMN_ID a column stays
 # where DDL put it.
 _COLUMNS = (
-    "SELECT TABLE_NAME, USER_GENERATED, VIRTUAL_COLUMN, SEGMENT_COLUMN_ID, COLUMN_NAME, DATA_TYPE, DATA_LENGTH, CHAR_LENGTH, DATA_PRECISION, DATA_SCALE, NULLABLE, DATA_DEFAULT"
+    "SELECT TABLE_NAME, USER_GENERATED, VIRTUAL_COLUMN, SEGMENT_COLUMN_ID, DEFAULT_ON_NULL, COLUMN_NAME, DATA_TYPE, DATA_LENGTH, CHAR_LENGTH, DATA_PRECISION, DATA_SCALE, NULLABLE, DATA_DEFAULT"
     " FROM ALL_TAB_COLS WHERE OWNER = :owner AND TABLE_NAME IN ({names})"
     " ORDER BY TABLE_NAME, INTERNAL_COLUMN_ID"
 )
@@ -135,9 +135,12 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
     with oracle_errors(f"reading the tables of {owner}"), connection.cursor() as cursor:
         columns: dict[str, list[Column]] = defaultdict(list)
         stored: dict[str, dict[int, str]] = defaultdict(dict)
-        for table, user_generated, virtual, place, *facts in listed(cursor, _COLUMNS, owner, names):
+        on_null: set[tuple[str, str]] = set()
+        for table, user_generated, virtual, place, default_on_null, *facts in listed(cursor, _COLUMNS, owner, names):
             if place is not None:
                 stored[table][int(place)] = facts[0]
+            if default_on_null == "YES":
+                on_null.add((table, facts[0]))
             if user_generated == "YES" and virtual == "NO" and not _UNUSED.fullmatch(facts[0]):
                 columns[table].append(column_of(*facts))
         constraints = list(listed(cursor, _KEYS, owner, names))
@@ -163,7 +166,9 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
             key_of(its_columns, its_keys),
             object_id=int(objects[name] or 0),
             keys=its_keys,
-            not_nulls=not_nulls_of(its_columns, its_keys, not_nulls[name]),
+            not_nulls=not_nulls_of(
+                its_columns, its_keys, not_nulls[name], {column for table, column in on_null if table == name}
+            ),
             changed=changed[name],
             stored=tuple(column for _, column in sorted(stored[name].items())),
             parts=parts.get(TableId(database, owner, name)),
@@ -236,16 +241,19 @@ def keys_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, tuple[Key, ...]]:
     return {table: tuple(keys.values()) for table, keys in found.items()}
 
 
-def not_nulls_of(columns: Iterable[Column], keys: Iterable[Key], rows: Iterable[tuple[Any, ...]]) -> tuple[NotNull, ...]:
+def not_nulls_of(
+    columns: Iterable[Column], keys: Iterable[Key], rows: Iterable[tuple[Any, ...]], on_null: Collection[str] = ()
+) -> tuple[NotNull, ...]:
     """The NOT NULL constraints of a table, so that they and the keys say the same of its columns as the dictionary does: a constraint
     that would make a nullable column NOT NULL is a CHECK with the same text, and is left out; a column that is NOT NULL without one
     has one that is not known.
 
     :param rows: column, name, STATUS, VALIDATED, DEFERRABLE, LAST_CHANGE.
+    :param on_null: names of columns whose DEFAULT is ON NULL.
     """
     nullable = {column.name: column.nullable for column in columns}
     found = [
-        NotNull(column, name, status == "ENABLED", validated == "VALIDATED", deferrable == "DEFERRABLE")
+        NotNull(column, name, status == "ENABLED", validated == "VALIDATED", deferrable == "DEFERRABLE", column in on_null)
         for column, name, status, validated, deferrable, _ in rows
     ]
     found = [one for one in found if not (one.holds and nullable.get(one.column))]

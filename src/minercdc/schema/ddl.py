@@ -199,9 +199,13 @@ class RenameConstraint:
 
 @dataclass(frozen=True, slots=True)
 class NullUnsaid:
-    """Whether a column is NOT NULL may have changed, and only the dictionary knows: a domain says it."""
+    """Whether a column is NOT NULL may have changed, and only the dictionary knows: a domain says it.
+
+    :param on_null: only where DEFAULT ON NULL made it so: it has another DEFAULT now.
+    """
 
     name: str
+    on_null: bool = False
 
 
 @dataclass(frozen=True, slots=True)

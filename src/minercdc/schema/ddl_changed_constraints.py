@@ -4,7 +4,7 @@ Each constraint is known by its name and state, so that a statement which names 
 dictionary says:
 
     SYS_Cn     a name that Oracle made: a constraint that has none in the text that made it may be the one which is meant
-    a domain   may bring a NOT NULL constraint, or take it away
+    a domain   may bring a NOT NULL constraint, or take it away; so may DEFAULT in place of DEFAULT ON NULL
 
 The dictionary is that of now. A constraint that it has since a later time than the statement's (LAST_CHANGE) is not taken.
 """
@@ -143,8 +143,9 @@ class Constraints:
                 self._change(change)
             case RenameConstraint(name, new_name):
                 self._rename(name, new_name)
-            case NullUnsaid(column):
-                self._look_up(column)
+            case NullUnsaid(column, on_null):
+                if not on_null or any(one.on_null and one.column == column for one in self.not_nulls):
+                    self._look_up(column)
             case DropIdentity(column):
                 self.loosen(column)
 

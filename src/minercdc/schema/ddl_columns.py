@@ -80,10 +80,10 @@ class Defined:
         """The column that it makes, nullable whatever its constraints are."""
         return Column(self.name, self.type_name, self.length, self.scale, default=self.default)
 
-    def implied_not_null(self, implied: bool) -> None:
+    def imply_not_null(self, *, on_null: bool = False) -> None:
         """Note that the column has a NOT NULL constraint, which Oracle names, if it has none yet."""
-        if implied and not self.not_nulls:
-            self.not_nulls.append(NotNull(self.name))
+        if not self.not_nulls:
+            self.not_nulls.append(NotNull(self.name, on_null=on_null))
 
 
 def is_column(tokens: Tokens, ahead: int = 0) -> bool:
@@ -205,7 +205,8 @@ def _properties(tokens: Tokens, found: Defined) -> None:
         elif tokens.take("DEFAULT"):
             found.default, on_null = _default(tokens)
             found.default_given = True
-            found.implied_not_null(on_null)
+            if on_null:
+                found.imply_not_null(on_null=True)
         elif tokens.word() in ("GENERATED", "AS"):
             _generated(tokens, found)
         elif tokens.take("DOMAIN"):
@@ -279,7 +280,7 @@ def _generated(tokens: Tokens, found: Defined) -> None:
         _for_insert(tokens)
     tokens.expect("AS")
     if tokens.take("IDENTITY"):
-        found.implied_not_null(True)
+        found.imply_not_null()
         if tokens.word() == "(":
             tokens.skip_balanced()
         return

@@ -305,6 +305,8 @@ def _modified(found: Defined) -> list[Change]:
     changes: list[Change] = [DropIdentity(found.name)] if found.loses_identity else []
     if found.type_given or found.nulled or found.default_given:
         changes.append(ModifyColumn(found.column, found.type_given, found.nulled, found.default_given))
+    if found.default_given and not found.loses_identity:
+        changes.append(NullUnsaid(found.name, on_null=True))
     return [*changes, *_constraints(found)]
 
 

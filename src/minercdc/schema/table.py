@@ -112,6 +112,7 @@ class NotNull(NamedTuple):
 
     :param name: '' where Oracle made the name, and it is not known.
     :param enabled, validated, deferrable: as of `Key`.
+    :param on_null: DEFAULT ON NULL implies it.
     """
 
     column: str
@@ -119,6 +120,7 @@ class NotNull(NamedTuple):
     enabled: bool = True
     validated: bool = True
     deferrable: bool = False
+    on_null: bool = False
 
     @property
     def holds(self) -> bool:

@@ -170,6 +170,20 @@ def test_a_domain_is_not_null_by_what_the_dictionary_has_had_since_the_statement
     assert altered("add (c number(5) domain d)", table(), None).columns[-1] == Column("C", "NUMBER", 5, 0)
 
 
+def test_another_default_than_one_on_null_may_take_its_not_null_away() -> None:
+    """The dictionary says so; of a column that is NOT NULL of itself nothing is looked up."""
+    for before in (altered("add c number default on null 5", table()), altered("add c number", table())):
+        after = altered("modify c default on null 7", before)
+        for present, columns in (
+            (table(names="ID NAME V C"), ""),
+            (table([], [NotNull("C", "SYS_C1")], "ID NAME V C"), "C"),
+        ):
+            assert required(altered("modify c default 6", after, present)) == columns
+            assert required(altered("modify c default null not null", after, present)) == "C"
+            assert required(altered("modify c default on null 8", after, present)) == "C"
+    assert required(altered("modify name default 5", KEYED, LOOSE)) == "ID NAME"
+
+
 UNNAMED = table([Key("P", ("ID",))], [NotNull("NAME"), NotNull("V")])
 
 
@@ -223,6 +237,7 @@ def test_not_null_constraints_of_the_dictionary_say_the_same_as_its_columns() ->
         NotNull("C"),
     )
     assert not_nulls_of(columns, [Key("P", ("C",), "PK")], rows) == found[:-1]
+    assert [one.name for one in not_nulls_of(columns, [], rows, {"A"}) if one.on_null] == ["N1"]
     assert not_nulls_of(columns, [Key("P", ("C",), "PK", deferrable=True)], rows) == found
 
 
