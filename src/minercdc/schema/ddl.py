@@ -34,6 +34,11 @@ class Selected(NamedTuple):
     table: TableName | None = None
     column: str = ""
 
+    @property
+    def is_star(self) -> bool:
+        """Whether it means all columns of `table`."""
+        return not self.name and self.table is not None
+
 
 class Query(NamedTuple):
     """The query of CREATE TABLE .. AS.
@@ -168,7 +173,7 @@ class Meant(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DropConstraint:
-    """DROP of a constraint. With `keeps_index` (KEEP INDEX) only the dictionary knows what is unique still."""
+    """DROP of a constraint. With `keeps_index` (KEEP INDEX) its index stays; whether that is unique the dictionary knows."""
 
     meant: Meant
     keeps_index: bool = False
@@ -176,11 +181,12 @@ class DropConstraint:
 
 @dataclass(frozen=True, slots=True)
 class SetConstraint:
-    """ENABLE, DISABLE or MODIFY of a constraint; None stays as it is."""
+    """ENABLE, DISABLE or MODIFY of a constraint; None stays as it is. `keeps_index` as of DropConstraint."""
 
     meant: Meant
     enabled: bool | None
     validated: bool | None
+    keeps_index: bool = False
 
     def set_in(self, one: Constraint) -> Constraint:
         """The constraint after ENABLE, which validates, DISABLE, which does not, or MODIFY; unless VALIDATE or NOVALIDATE is said."""

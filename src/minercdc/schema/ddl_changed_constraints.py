@@ -201,7 +201,7 @@ class Constraints:
         self._put(found, _after(change, found))
         if isinstance(found, Key) and not self.keys_known:
             self._look_up_keys(change)
-        if isinstance(found, Key) and isinstance(change, DropConstraint) and change.keeps_index:
+        elif isinstance(found, Key) and change.keeps_index:
             self._keep_index(found)
         if isinstance(found, Key) and found.is_not_null and not self.nulls_known:
             for column in found.columns:
@@ -251,7 +251,7 @@ class Constraints:
             ]
 
     def _keep_index(self, key: Key) -> None:
-        """Note the unique index that KEEP INDEX leaves of a key: only the dictionary knows whether it is unique."""
+        """Note the unique index that KEEP INDEX leaves of a key: the dictionary knows whether it is unique."""
         present = self._dictionary.present
         for index in present.keys or () if present is not None else ():
             if index.kind == "I" and index.columns == key.columns:

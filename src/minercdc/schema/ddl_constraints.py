@@ -111,8 +111,19 @@ def take_state(tokens: Tokens, state: State) -> None:
     elif word == "USING":
         tokens.expect("INDEX")
         # What may follow is an index's name, a whole CREATE INDEX in parentheses, or any of its attributes.
-        while not (tokens.ends_item() or tokens.at_clause() or at_state(tokens)):
-            tokens.skip_balanced()
+        while not (tokens.ends_item() or tokens.at_clause() or at_state(tokens) or _at_further(tokens)):
+            if tokens.take("TABLESPACE"):
+                tokens.name()
+            else:
+                tokens.skip_balanced()
+
+
+def _at_further(tokens: Tokens) -> bool:
+    """Whether a further constraint of the column comes next, which no index has as an attribute."""
+    word, following = tokens.word(), tokens.peek(1)[1]
+    if word in ("NOT", "PRIMARY", "CHECK"):
+        return following == {"NOT": "NULL", "PRIMARY": "KEY", "CHECK": "("}[word]
+    return word in ("NULL", "CONSTRAINT", "UNIQUE", "REFERENCES")
 
 
 def constraint_meant(tokens: Tokens) -> tuple[str, tuple[str, ...], str]:

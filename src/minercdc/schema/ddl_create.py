@@ -150,7 +150,7 @@ def _from_query(tokens: Tokens, table: _Table) -> CreateTable:
             raise
         tokens.at, query = start, None
     items = query.items if query is not None else ()
-    if not table.columns and any(not item.name and item.table is None for item in items):
+    if not table.columns and any(not item.name and not item.is_star for item in items):
         raise Unknown("CREATE TABLE AS SELECT of columns without names")
     if not table.columns and all(item.name for item in items):
         table.columns = [Defined(item.name) for item in items]

@@ -329,15 +329,19 @@ def _set_constraint(tokens: Tokens, begin: tuple[str, ...]) -> SetConstraint:
             continue
         take_state(tokens, state)
     meant = Meant(*constraint_meant(tokens))
+    keeps = False
     while not tokens.at_clause() or tokens.take("DROP", "INDEX"):
         if tokens.ends_item():
             break
-        _state_after(tokens, state)
-    return SetConstraint(meant, state.enabled, state.validated)
+        if tokens.take("KEEP", "INDEX"):
+            keeps = True
+        else:
+            _state_after(tokens, state)
+    return SetConstraint(meant, state.enabled, state.validated, keeps)
 
 
 def _state_after(tokens: Tokens, state: State) -> None:
-    if tokens.take("KEEP", "INDEX") or tokens.take("CASCADE"):
+    if tokens.take("CASCADE"):
         return
     if not at_state(tokens):
         raise Unknown(f"{tokens.peek()[1]} after a constraint")

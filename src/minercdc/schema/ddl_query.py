@@ -95,7 +95,7 @@ def _with(tokens: Tokens, named: _Named) -> _Named:
         start = tokens.at
         try:
             query = _query(tokens, {**named, **found})
-            if columns and len(columns) == len(query.items) and all(item.name for item in query.items):
+            if columns and len(columns) == len(query.items) and not any(item.is_star for item in query.items):
                 items = tuple(item._replace(name=new) for item, new in zip(query.items, columns, strict=True))
                 query = query._replace(items=items)
             elif columns:

@@ -53,7 +53,7 @@ def _items_of(query: Query, at: datetime, find: FindTable, visible: VisibleColum
     out virtual columns, which `*` has, and has INVISIBLE ones. So the new table must have these columns first; and what follows must
     have been added later: it is no column of the tables that are copied.
     """
-    stars = [item.table for item in query.items if item.table is not None and not item.name]
+    stars = [item.table for item in query.items if item.table is not None and item.is_star]
     if not stars:
         return list(query.items)
     captured = _expanded(query, lambda name: _captured_names(find(name)))
@@ -70,7 +70,7 @@ def _expanded(query: Query, columns: Callable[[TableName], tuple[str, ...]]) -> 
     """The items of a query, each `*` as these columns; [] where a table has none."""
     found: list[Selected] = []
     for item in query.items:
-        names = columns(item.table) if item.table is not None and not item.name else None
+        names = columns(item.table) if item.table is not None and item.is_star else None
         if names == ():
             return []
         found += [item] if names is None else [Selected(name, item.table, name) for name in names]
