@@ -157,9 +157,9 @@ LATE = {
     "COPIED": (
         "id number(9) primary key, n number(9), v number as (n * 2)) row archival",
         "insert into {t} (id, n) values (1, 1)",
-        "create table {t}_all as select * from {t}",
+        "create table {t}_all as select x.* from {t} x where id in (1, 2)",
         "insert into {t}_all values (2, 2, 2)",
-        "create table {t}_some as select id nr, v + 1 as twice from {t}",
+        "create table {t}_some as with w as (select id, v from {t}) select w.id nr, w.v + 1 as twice from w join {t} y on w.id = y.id",
         "insert into {t}_some values (2, 2)",
         "alter table {t}_all add c date",
         "alter table {t}_some add c date",
