@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -152,14 +152,22 @@ def _attributes(table: TableSchema) -> dict[str, str]:
         found["KEYS"] = json.dumps(table.keys)
     if table.read_at is not None:
         found["READ_AT"] = table.read_at.isoformat()
+    if table.parts_from:
+        found["PARTITIONS_FROM"] = table.parts_from
+    if table.listed_at is not None:
+        found["PARTITIONS_LISTED_AT"] = table.listed_at.isoformat()
     return found
 
 
 def _keys(text: str) -> tuple[Key, ...]:
-    return tuple(
-        Key(str(kind), tuple(map(str, columns)), str(name), bool(enabled), bool(validated))
-        for kind, columns, name, enabled, validated in json.loads(text)
-    )
+    return tuple(map(_key, json.loads(text)))
+
+
+def _key(found: Sequence[Any]) -> Key:
+    kind, columns, name, enabled, validated, *owner = found
+    # Earlier releases did not store whose an index is.
+    whose: str | None = owner[0] if owner else None if kind == "I" else ""
+    return Key(str(kind), tuple(map(str, columns)), str(name), bool(enabled), bool(validated), whose)
 
 
 def _as_ranges(ids: frozenset[int]) -> str:
@@ -271,4 +279,8 @@ def table_of(change: Mapping[str, Any]) -> TableSchema:
         parts=_from_ranges(attributes["PARTITION_IDS"]) if "PARTITION_IDS" in attributes else None,
         keys=_keys(attributes["KEYS"]) if "KEYS" in attributes else None,
         read_at=datetime.fromisoformat(attributes["READ_AT"]) if "READ_AT" in attributes else None,
+        parts_from=attributes.get("PARTITIONS_FROM", ""),
+        listed_at=datetime.fromisoformat(attributes["PARTITIONS_LISTED_AT"])
+        if "PARTITIONS_LISTED_AT" in attributes
+        else None,
     )

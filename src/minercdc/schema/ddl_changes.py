@@ -20,7 +20,6 @@ from minercdc.schema.ddl import (
     DropColumns,
     DropConstraint,
     DropUnused,
-    IndexChange,
     ModifyColumn,
     NullUnsaid,
     RenameColumn,
@@ -28,7 +27,6 @@ from minercdc.schema.ddl import (
     RowArchival,
     SetConstraint,
     ShapeUnclear,
-    UniqueIndex,
 )
 from minercdc.schema.table import Column, Key, TableId, TableSchema, key_of
 
@@ -242,21 +240,18 @@ def _loosens(change: DropConstraint | SetConstraint) -> bool:
     return isinstance(change, DropConstraint) or (change.enabled is not True and change.validated is not True)
 
 
-def with_index(table: TableSchema, statement: UniqueIndex) -> TableSchema:
+def with_index(table: TableSchema, index: Key) -> TableSchema:
     """The table after CREATE UNIQUE INDEX, with the `version` of `table`."""
-    keys = (*(key for key in table.keys or () if (key.kind, key.name) != ("I", statement.key.name)), statement.key)
+    same = ("I", index.name, index.owner)
+    keys = (*(key for key in table.keys or () if (key.kind, key.name, key.owner) != same), index)
     return replace(table, keys=keys, key=key_of(table.columns, keys))
 
 
-def with_index_changed(table: TableSchema, change: IndexChange) -> TableSchema:
-    """The table after DROP or RENAME of an index, which is `table` itself where it is none of its unique ones."""
-    keys = table.keys or ()
-    found = next((key for key in keys if key.kind == "I" and key.name == change.index), None)
-    if found is None:
-        return table
-    left = tuple(key for key in keys if key is not found)
-    if change.new_name:
-        left += (found._replace(name=change.new_name),)
+def with_index_changed(table: TableSchema, index: Key, new_name: str = "") -> TableSchema:
+    """The table after DROP of an index, or with `new_name` RENAME; it has to be one of its `keys`."""
+    left = tuple(key for key in table.keys or () if key is not index)
+    if new_name:
+        left += (index._replace(name=new_name),)
     return replace(table, keys=left, key=key_of(table.columns, left))
 
 

@@ -85,6 +85,7 @@ class Key(NamedTuple):
     :param kind: `P`, `U` as CONSTRAINT_TYPE has them, or `I` of an index that is no constraint's.
     :param name: '' where Oracle made the name, and it is not known.
     :param enabled, validated: as STATUS and VALIDATED of the constraint say.
+    :param owner: of an index the schema that it is in, '' for that of its table; None where that is not known.
     """
 
     kind: str
@@ -92,6 +93,7 @@ class Key(NamedTuple):
     name: str = ""
     enabled: bool = True
     validated: bool = True
+    owner: str | None = ""
 
     @property
     def holds(self) -> bool:
@@ -128,6 +130,10 @@ class TableSchema:
     :param read_at: it was read from the dictionary at this time of the database's host, in place of what redo does not say: a row
         of before may be of an older version. None: it is that of its place in redo. Not compared, either.
     :param keys: all its keys, of which `key` is one, for later DDL on them; None when they are not known. Not compared, either.
+    :param parts_from: what makes its partitions: DDL; ROWS, where INTERVAL or AUTOMATIC makes one for a row that has none; PARENT,
+        where it is partitioned by reference. '' where that is not known. Not compared, either.
+    :param listed_at: `parts` has all partitions that rows after this time of the database's host may lie in, but those that rows or
+        the parent make. None: not known. Not compared, either.
     """
 
     id: TableId
@@ -140,6 +146,8 @@ class TableSchema:
     parts: frozenset[int] | None = field(default=None, compare=False)
     keys: tuple[Key, ...] | None = field(default=None, compare=False)
     read_at: datetime | None = field(default=None, compare=False)
+    parts_from: str = field(default="", compare=False)
+    listed_at: datetime | None = field(default=None, compare=False)
 
     def positions(self) -> dict[str, int]:
         """The position of each column, by its name; made at each call."""

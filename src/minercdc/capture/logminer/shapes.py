@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from minercdc.capture.logminer.indexes import Indexes
+from minercdc.capture.logminer.losses import Concerned, Losses
 from minercdc.capture.logminer.partitions import DictionaryIds, Partitions, is_of_temporary_table, is_unnamed, with_parts
 from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.capture.logminer.session_schema import current_schemas
 from minercdc.events import SchemaChange, Scn
 from minercdc.oracle.captured_later import unread_rows
 from minercdc.schema.ddl import (
@@ -24,7 +27,7 @@ from minercdc.schema.ddl import (
     TruncateTable,
     UniqueIndex,
 )
-from minercdc.schema.ddl_changes import apply_changes, commented, create_table, with_index, with_index_changed
+from minercdc.schema.ddl_changes import apply_changes, commented, create_table
 from minercdc.schema.ddl_columns import UNSAID
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.filter import TableFilter
@@ -74,6 +77,8 @@ class ShapeTracker:
         self._ids = ids
         self._elsewhere: set[int] = set()  # object ids of tables that were renamed to names which are not captured
         self._partitions = Partitions(tables, database, ids)
+        self._losses = Losses(tables, database, ids, name_of)
+        self._indexes = Indexes(tables, database, self._present, name_of)
 
     def captured(self, owner: str | None, table: str | None, object_id: int) -> TableId | None:
         """The captured table that a row of `owner`.`table` belongs to, None when it is not captured.
@@ -100,7 +105,10 @@ class ShapeTracker:
         """Learn the ids of all partitions that there are now, before redo is read from `scn` on: each of the changes has those of
         a table that were not known."""
         mine = [table for table in self.tables if table.id.database == self._database]
-        for before, after in self._partitions.refreshed(mine):
+        yield from self._listed_again(mine, scn, time_us)
+
+    def _listed_again(self, tables: Iterable[TableSchema], scn: int, time_us: int) -> Iterator[SchemaChange]:
+        for before, after in self._partitions.refreshed(tables):
             yield SchemaChange(after.id, before, after, "", Scn(scn), time_us, ids_only=True)
 
     def meet(self, row: LogMinerRow, table: TableId | None, time_us: int) -> Iterator[SchemaChange]:
@@ -160,8 +168,8 @@ class ShapeTracker:
         statement = parse_ddl(sql)
         if statement is None:
             return
-        if isinstance(statement, IndexChange):
-            yield from self._index_changed(statement, row, time_us, sql)
+        if isinstance(statement, IndexChange | UniqueIndex):
+            yield from self._rekeyed(statement, row, time_us, sql)
             return
         table = self._named(statement.name, row)
         known = self.tables.find(table)
@@ -169,6 +177,7 @@ class ShapeTracker:
             case TruncateTable():
                 if known:
                     yield self._change(row, time_us, known, known, sql, truncate=True)
+                yield from self._concerned(self._losses.of_truncate(statement, table, row), row, time_us, sql)
             case DropTable():
                 if known:
                     yield self._change(row, time_us, known, None, sql)
@@ -181,11 +190,11 @@ class ShapeTracker:
                 yield from self._renamed(row, time_us, known, table._replace(table=new_name), sql)
             case AlterTable():
                 yield from self._altered_by(statement, row, time_us, table, sql)
-            case UniqueIndex():
-                if known:
-                    yield from self._rekeyed(row, time_us, known, with_index(self._with_keys(known), statement), sql)
+                yield from self._concerned(self._losses.of_alter(statement, table, row), row, time_us, sql)
+                if statement.changes_parts and (others := list(self._losses.of_reference())):
+                    yield from self._listed_again(others, row.scn, time_us)
             case _:
-                if known and statement.loses_rows:
+                if statement.loses_rows and self._includes(table):
                     self._warn_of_loss(table, sql)
                 yield from self._reread(row, time_us, table, sql, statement.reason)
 
@@ -203,38 +212,37 @@ class ShapeTracker:
         except ShapeUnclear as unclear:
             yield from self._reread(row, time_us, table, sql, str(unclear))
             return
-        created = replace(made, object_id=row.object_id)
-        yield self._new_version(row, time_us, None, self._with_parts(created, statement.has_parts), sql)
+        created = replace(made, object_id=row.object_id, parts_from=statement.parts_from)
+        if statement.has_parts:
+            created = self._partitions.after_ddl(created, None, row.timestamp)
+        yield self._new_version(row, time_us, None, created, sql)
         self._warn_if_unlogged(table)
 
     def _of_copy(self, statement: CreateTable, row: LogMinerRow) -> CreateTable:
         """CREATE TABLE .. AS SELECT * with the names of its columns; without any where the other table has changed since."""
         assert statement.copied is not None
-        source = self._named(statement.copied, row._replace(owner=row.user or row.owner))
-        names = self._ids.columns_since(source, row.timestamp) if self._ids is not None else ()
+        copied = statement.copied
+        schemas = (copied.schema,) if copied.schema is not None else current_schemas(row, statement.name.schema)
+        sources = [TableId(self._database, schema, copied.table) for schema in schemas]
+        found = {names for source in sources if (names := self._columns_of(source, row))}
+        names = found.pop() if len(found) == 1 else ()  # of several that differ, none is known to be the one
         return replace(statement, columns=tuple(Column(name, UNSAID) for name in names), stored=names + statement.stored)
 
-    def _index_changed(self, change: IndexChange, row: LogMinerRow, time_us: int, sql: str) -> Iterator[SchemaChange]:
-        owner = change.schema or row.owner or row.user or ""
-        for known in [table for table in self.tables if (table.id.database, table.id.schema) == (self._database, owner)]:
-            # Without a list of the keys, the index may be what the key is of.
-            yield from self._rekeyed(row, time_us, known, with_index_changed(self._with_keys(known), change), sql)
+    def _columns_of(self, source: TableId, row: LogMinerRow) -> tuple[str, ...]:
+        return self._ids.columns_since(source, row.timestamp) if self._ids is not None else ()
 
     def _rekeyed(
-        self, row: LogMinerRow, time_us: int, known: TableSchema, altered: TableSchema, sql: str
+        self, statement: IndexChange | UniqueIndex, row: LogMinerRow, time_us: int, sql: str
     ) -> Iterator[SchemaChange]:
-        if altered.key != known.key:
-            yield self._altered(row, time_us, known, altered, sql)
-        elif altered.keys != known.keys:
-            yield self._change(row, time_us, known, altered, "", ids_only=True)
-
-    def _with_keys(self, known: TableSchema) -> TableSchema:
-        """The table with all its keys: those of the dictionary where they are not known, as of one that an earlier release
-        stored."""
-        if known.keys is not None or not known.key:
-            return known if known.keys is not None else replace(known, keys=())
-        present = self._present(known)
-        return replace(known, keys=present.keys if present is not None else ())
+        if isinstance(statement, UniqueIndex):
+            found = self._indexes.created(statement, row)
+        else:
+            found = self._indexes.changed(statement, row)
+        for known, altered in found:
+            if altered.key != known.key:
+                yield self._altered(row, time_us, known, altered, sql)
+            elif altered.keys != known.keys:
+                yield self._change(row, time_us, known, altered, "", ids_only=True)
 
     def _read_now(self, found: TableSchema) -> TableSchema:
         """A shape that was just read, with the time of that: a row of before may be of an older one."""
@@ -254,21 +262,28 @@ class ShapeTracker:
         if self._includes(table) and _DROPS_LOGGING.search(sql):
             self._warn_if_unlogged(table)
         known = self.tables.find(table)
+        if statement.loses_rows and (known or self._includes(table)):
+            self._warn_of_loss(table, sql)
         if not known:
             yield from self._reread(row, time_us, table, sql, "the table was not known")
             return
-        if statement.loses_rows:
-            self._warn_of_loss(table, sql)
         try:
             altered = without_unsupported(apply_changes(known, statement.changes, lambda: self._present(known)))
         except ShapeUnclear as unclear:
             yield from self._reread(row, time_us, table, sql, str(unclear))
             return
-        yield self._altered(row, time_us, known, self._with_parts(altered, statement.changes_parts), sql)
+        if statement.parts.source:
+            altered = replace(altered, parts_from=statement.parts.source)
+        if statement.changes_parts:
+            altered = self._partitions.after_ddl(altered, statement.parts.made, row.timestamp)
+        yield self._altered(row, time_us, known, altered, sql)
 
-    def _with_parts(self, table: TableSchema, has_parts: bool) -> TableSchema:
-        """The table with the ids of its partitions, if it `has_parts`: by the time that DDL is read, some may be gone again."""
-        return with_parts(self._partitions.present(table), frozenset()) if has_parts else table
+    def _concerned(self, found: Iterable[Concerned], row: LogMinerRow, time_us: int, sql: str) -> Iterator[SchemaChange]:
+        """The changes of tables that lost rows, or got some, by DDL on another one."""
+        for known, emptied in found:
+            if not emptied:
+                self._warn_of_loss(known.id, sql)
+            yield self._change(row, time_us, known, known, sql, truncate=emptied)
 
     def _warn_of_loss(self, table: TableId, sql: str) -> None:
         _log.warning("%s: rows went or came without a trace in redo, and no event has them: %s", self.name_of(table), sql)
