@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.capture.logminer.session_schema import current_schemas
@@ -18,6 +19,15 @@ from minercdc.schema.table import Key, TableId, TableSchema, key_of
 from minercdc.schema.tables import Tables
 
 _log = logging.getLogger(__name__)
+
+
+class _Meant(NamedTuple):
+    """An index that a statement may be about; `table` is `known` with all its keys."""
+
+    known: TableSchema
+    table: TableSchema
+    key: Key
+    likely: bool
 
 
 class Indexes:
@@ -42,31 +52,30 @@ class Indexes:
             return
         owner = statement.schema
         if owner is None:
-            owners = current_schemas(row, statement.name.schema)
+            owners = current_schemas(row, statement.name.schema, None)
             there = self._owners_now(known, statement.key) if len(owners) > 1 else []
-            owner = next((one for one in owners if one in there), owners[0])
+            owner = next((one for one in (*owners, *there) if one in there), owners[0])
         key = statement.key._replace(owner="" if owner == known.id.schema else owner)
         yield known, with_index(self._with_keys(known), key)
 
     def changed(self, change: IndexChange, row: LogMinerRow) -> Iterator[tuple[TableSchema, TableSchema]]:
         """The tables whose index is dropped or renamed, before and after: one, or none; and those whose keys were not known, which are
         looked up."""
-        owners = {change.schema} if change.schema is not None else {row.owner or "", row.user or ""}
-        found: list[tuple[TableSchema, TableSchema, Key]] = []
+        found: list[_Meant] = []
         for known in list(self._tables):
             if known.id.database != self._database:
                 continue
             table = self._with_keys(known)
             keys = [key for key in table.keys or () if key.kind == "I" and key.name == change.index]
-            keys = [key for key in keys if owners & self._owners_of(table, key, owners)]
-            if keys:
-                found.append((known, table, keys[0]))
+            mine = [one for key in keys if (one := self._meant_by(change, row, known, table, key)) is not None]
+            if mine:
+                found += mine
             elif known.keys is None:
                 # The key may be that of the index, which the dictionary does not have any more.
                 lost = table.keys and not _has_key(table)
                 yield known, replace(table, key=key_of(table.columns, table.keys or ())) if lost else table
-        for known, table, key in self._meant(found, row):
-            yield known, with_index_changed(table, key, change.new_name)
+        for one in self._meant(found, row):
+            yield one.known, with_index_changed(one.table, one.key, change.new_name)
 
     def _table_of(self, statement: UniqueIndex, row: LogMinerRow) -> TableSchema | None:
         name = statement.name
@@ -75,32 +84,41 @@ class Indexes:
         by_id = self._tables.find_object(self._database, row.object_id)
         if by_id is not None and by_id.table == name.table:
             return self._tables.find(by_id)
-        schemas = current_schemas(row, statement.schema)
-        known = [self._tables.find(TableId(self._database, schema, name.table)) for schema in schemas]
-        there = (
-            [table for table in known if table is not None and self._owners_now(table, statement.key)]
-            if len(known) > 1
-            else []
-        )
-        if there:
-            return there[0]
-        if known[0] is None and any(known):
-            _log.warning(
-                "a unique index on %s is in no known schema by now, and counts for no table: %s",
-                name.table,
-                (row.sql or "").strip(),
-            )
-        return known[0]
+        schemas = current_schemas(row, statement.schema, None)
+        likely = self._tables.find(TableId(self._database, schemas[0], name.table))
+        if len(schemas) == 1:
+            return likely
+        same_name = [table for table in self._tables if (table.id.database, table.id.table) == (self._database, name.table)]
+        there = [table for table in same_name if statement.schema in self._owners_now(table, statement.key)]
+        if not there and likely is None and same_name:
+            _log.warning("whose unique index this was is not known any more, so it counts for no table: %s", row.sql)
+        return there[0] if there else likely
 
-    def _meant(
-        self, found: list[tuple[TableSchema, TableSchema, Key]], row: LogMinerRow
-    ) -> list[tuple[TableSchema, TableSchema, Key]]:
-        """Of indexes with one name, that which a statement is about."""
-        if len(found) < 2:
-            return found
-        by_id = [one for one in found if row.object_id and one[0].object_id == row.object_id]
-        gone = [one for one in found if not self._owners_now(one[1], one[2])]
-        return (by_id or gone or found)[:1]
+    def _meant_by(
+        self, change: IndexChange, row: LogMinerRow, known: TableSchema, table: TableSchema, key: Key
+    ) -> _Meant | None:
+        """An index, if it may be the one of that name which is changed. Without a schema it is most likely in that of SEG_OWNER; if this
+        is the table's, in any."""
+        owners = {key.owner or table.id.schema}
+        if key.owner is None:  # an earlier release did not store it
+            owners = set(self._owners_now(table, key)) or {change.schema or row.owner or ""}
+        if (change.schema or row.owner or row.user or "") in owners:
+            return _Meant(known, table, key, likely=True)
+        if change.schema is None and (row.user in owners or row.owner == table.id.schema):
+            return _Meant(known, table, key, likely=False)
+        return None
+
+    def _meant(self, found: list[_Meant], row: LogMinerRow) -> list[_Meant]:
+        """Of indexes with one name, that which a statement is about; [] for none of them."""
+        if by_id := [one for one in found if row.object_id and one.known.object_id == row.object_id]:
+            return by_id[:1]
+        if self._tables.find_object(self._database, row.object_id) is not None:
+            return []  # it is of another table
+        likely = [one for one in found if one.likely]
+        if len(found) == len(likely) == 1:
+            return likely
+        gone = [one for one in (*likely, *found) if not self._owners_now(one.table, one.key)]
+        return (gone or likely)[:1]
 
     def _owners_now(self, table: TableSchema, key: Key) -> list[str]:
         """In which schemas the dictionary has this unique index of a table now."""
@@ -108,12 +126,6 @@ class Indexes:
         keys = (present.keys or ()) if present is not None else ()
         same = [one for one in keys if (one.kind, one.name, one.columns) == ("I", key.name, key.columns)]
         return [one.owner or table.id.schema for one in same]
-
-    def _owners_of(self, table: TableSchema, key: Key, unknown: set[str]) -> set[str]:
-        """The schema of an index; `unknown` where an earlier release did not store it, and the dictionary does not have it any more."""
-        if key.owner is not None:
-            return {key.owner or table.id.schema}
-        return set(self._owners_now(table, key)) or unknown
 
     def _with_keys(self, known: TableSchema) -> TableSchema:
         """The table with all its keys: those of the dictionary where they are not known, as of one that an earlier release

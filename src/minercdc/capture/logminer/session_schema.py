@@ -12,7 +12,7 @@ from minercdc.capture.logminer.row import LogMinerRow
 def current_schemas(row: LogMinerRow, *targets: str | None) -> tuple[str, ...]:
     """The schemas that may have been the session's current one at a DDL, the most likely first.
 
-    :param targets: the schemas that the text gives for the names that SEG_OWNER may be of, None for one without.
+    :param targets: what the text gives as schemas of the names that SEG_OWNER may be the schema of; None for a name without one.
     """
     owner, user = row.owner or "", row.user or ""
     given = [schema for schema in targets if schema is not None]

@@ -97,6 +97,20 @@ def test_an_index_of_another_schema_is_dropped_and_renamed(
     assert keys_after(tmp_path, statement, table, owner=segment_owner, user=user) == {"LAB.ITEM": left}
 
 
+def test_redo_need_not_say_the_schema_of_an_index_at_all(tmp_path: Path) -> None:
+    """SEG_OWNER is the table's, and CURRENT_SCHEMA neither that nor the user's: an index that is there still is not the dropped one."""
+    table, there = indexed(BARE, index("APP")), (indexed(BARE, index("APP")),)
+    assert keys_after(tmp_path, "drop index i", table, user="SYS") == {"LAB.ITEM": []}
+    assert keys_after(tmp_path, "drop index i", table, user="SYS", now=there) == {"LAB.ITEM": ["APP.I"]}
+    assert keys_after(tmp_path, "drop index i", table, user="SYS", now=there, object_id=77) == {"LAB.ITEM": []}
+    other = replace(BARE, id=TableId("DB", "LAB", "OTHER"), object_id=79)
+    assert keys_after(tmp_path, "drop index i", table, other, user="APP", object_id=79)["LAB.ITEM"] == ["APP.I"]
+    create = "create unique index i on lab.item (id)"
+    assert keys_after(tmp_path, create, BARE, user="SYS", now=there) == {"LAB.ITEM": ["APP.I"]}
+    create = "create unique index app.i on item (id)"
+    assert keys_after(tmp_path, create, BARE, user="SYS", now=there, owner="APP") == {"LAB.ITEM": ["APP.I"]}
+
+
 def test_of_two_indexes_with_one_name_that_goes_which_is_meant(tmp_path: Path) -> None:
     """A text without a schema may mean either where the current schema is not known: the object id says it, or the dictionary."""
     mine, others = indexed(BARE, index()), indexed(OF_APP, index())
