@@ -125,7 +125,6 @@ def read_altered(
 
 def _read_some(connection: oracledb.Connection, database: str, owner: str, names: Sequence[str]) -> Iterator[TableSchema]:
     with oracle_errors(f"reading the tables of {owner}"), connection.cursor() as cursor:
-        taken_at = read_host_time(cursor)
         columns: dict[str, list[Column]] = defaultdict(list)
         stored: dict[str, dict[int, str]] = defaultdict(dict)
         for table, user_generated, virtual, place, *facts in listed(cursor, _COLUMNS, owner, names):
@@ -139,6 +138,7 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
     tables = [TableId(database, owner, name) for name in columns]
     parts = read_parts(connection, tables)
     sources = read_part_sources(connection, parts)
+    taken_at = read_host_time(connection) if parts else None  # after: a partition of before may be gone by then
     for name, its_columns in columns.items():
         if name not in objects:
             continue

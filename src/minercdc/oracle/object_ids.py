@@ -51,7 +51,7 @@ class Listing(NamedTuple):
     :param ids: of its partitions and subpartitions, and of the index that it is stored in.
     :param created: by the name of a partition its id and when it was made; () where it has subpartitions, too.
     :param source: what makes more of them (`TableSchema.parts_from`).
-    :param taken_at: when that was so, by the time of the database's host, in whole seconds.
+    :param taken_at: by when that was so, by the time of the database's host, in whole seconds.
     """
 
     ids: frozenset[int]
@@ -134,12 +134,8 @@ class ObjectIds:
 
     def host_time(self, database: str) -> datetime:
         """The time of the database's host, in whole seconds, by whose clock redo has its times."""
-        with (
-            closing(self._connect(database)) as connection,
-            oracle_errors("reading the time"),
-            connection.cursor() as cursor,
-        ):
-            return read_host_time(cursor)
+        with closing(self._connect(database)) as connection:
+            return read_host_time(connection)
 
     def is_temporary(self, table: TableId) -> bool:
         """Whether there is a temporary table of this name."""
@@ -161,20 +157,21 @@ class ObjectIds:
 def read_listing(connection: oracledb.Connection, table: TableId) -> Listing:
     """The partitions that a table has now. Raises SourceError or PrerequisiteError when Oracle refuses."""
     with oracle_errors("reading the partitions of a table"), connection.cursor() as cursor:
-        taken_at = read_host_time(cursor)  # before: what is made later is not said to be known
         rows = listed(cursor, _LISTING, table.schema, [table.table])
         index = listed(cursor, _INDEX_ORGANIZED, table.schema, [table.table])
+    taken_at = read_host_time(connection)  # after: a partition of before may be gone by then
     composite = any(kind == "TABLE SUBPARTITION" for *_, kind in rows)
     created = {name: (int(object_id), at) for name, object_id, at, _ in rows} if not composite else {}
     ids = frozenset(int(object_id) for _, object_id, *_ in (*rows, *index))
     return Listing(ids, created, read_part_sources(connection, [table])[table], taken_at)
 
 
-def read_host_time(cursor: oracledb.Cursor) -> datetime:
-    """The time of the database's host, in whole seconds. Raises oracledb.Error."""
-    cursor.execute("SELECT SYSDATE FROM DUAL")
-    found: list[tuple[datetime]] = cursor.fetchall()
-    return found[0][0]
+def read_host_time(connection: oracledb.Connection) -> datetime:
+    """The time of the database's host, in whole seconds. Raises SourceError or PrerequisiteError when Oracle refuses."""
+    with oracle_errors("reading the time"), connection.cursor() as cursor:
+        cursor.execute("SELECT SYSDATE FROM DUAL")
+        found: list[tuple[datetime]] = cursor.fetchall()
+        return found[0][0]
 
 
 def read_parts(connection: oracledb.Connection, tables: Collection[TableId]) -> dict[TableId, frozenset[int]]:
