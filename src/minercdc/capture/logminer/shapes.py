@@ -173,6 +173,8 @@ class ShapeTracker:
             return
         table = self._named(statement.name, row)
         known = self.tables.find(table)
+        if known is None and not self._includes(table):
+            self._partitions.note_other(row.object_id)
         match statement:
             case TruncateTable():
                 if known:
@@ -202,7 +204,6 @@ class ShapeTracker:
         self, statement: CreateTable, row: LogMinerRow, time_us: int, table: TableId, sql: str
     ) -> Iterator[SchemaChange]:
         if not self._includes(table):
-            self._partitions.note_other(row.object_id)
             return
         self._temporary.discard(table)
         if statement.copied is not None:

@@ -118,12 +118,16 @@ def test_a_row_of_a_partition_that_came_and_went_suspends_what_it_may_be_of(tmp_
 
 @both_modes
 def test_rows_of_other_tables_that_went_suspend_nothing(tmp_path: Path, assembly: Assembled) -> None:
-    """Staging tables, which are made, loaded, exchanged and purged, are known by their CREATE TABLE or by a row with their name."""
+    """Staging tables, which are made, loaded, exchanged and purged, are known by DDL on them or by a row with their name."""
     redo = Redo()
     redo.ddl(A, "create table elsewhere.stage (id number)", owner="ELSEWHERE", table="STAGE", object_id=600)
+    copy = "create table elsewhere.copy as select a.*, b.* from a, b"
+    redo.ddl(A, copy, owner="ELSEWHERE", table="COPY", object_id=602)
+    redo.ddl(A, "truncate table elsewhere.old", owner="ELSEWHERE", table="OLD", object_id=603)
+    redo.ddl(A, "alter table elsewhere.x frobnicate", owner="ELSEWHERE", table="X", object_id=604)
     redo.start(B)
     redo.insert(B, 1, owner="ELSEWHERE", table="OTHER", object_id=601)
-    for object_id in (600, 601):
+    for object_id in (600, 601, 602, 603, 604):
         gone(redo, B, "c102", object_id)
     redo.commit(B)
     miner = Miner(tmp_path, tables=[PARTED], assembly=assembly, ids=Dictionary({}), on_failure="suspend")
