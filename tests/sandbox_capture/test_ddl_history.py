@@ -12,6 +12,8 @@ from tests.sandbox_capture.test_capture import make_lab
 
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.events import UndecodableRow
+from minercdc.oracle.connect import connect
+from minercdc.oracle.object_ids import ObjectIds
 from minercdc.schema.table import TableSchema
 
 PARTS = "partition by range (n) (partition a values less than (10), partition b values less than (20), partition z values less than (maxvalue))"
@@ -303,4 +305,45 @@ def test_a_table_that_is_not_captured_and_dropped_suspends_no_table_whose_partit
     assert {name: len(second.changes(name)) for name in ("ADDED", "SPLIT", "MERGED", "GROWN")} == dict.fromkeys(
         ("ADDED", "SPLIT", "MERGED", "GROWN"), 1
     )
+    lab.app.close()
+
+
+def test_the_dictionary_says_what_refers_to_a_table_and_what_makes_its_partitions(
+    sandbox: SandboxProcess, tmp_path: Path
+) -> None:
+    lab = make_lab(sandbox, tmp_path)
+    lab.run(
+        "create table par (id number(9) primary key, up number(9) references par on delete cascade)",
+        "create table kid (id number(9) primary key, p number(9) references par on delete cascade)",
+        "create table grand (id number(9) primary key, k number(9) references kid on delete cascade)",
+        "create table loose (id number(9) primary key, k number(9) references kid)",
+        "create table off (id number(9) primary key, k number(9) references kid on delete cascade disable)",
+        "create table twice (id number(9) primary key, k number(9) references kid, g number(9) references grand on delete cascade)",
+        f"create table bounded (id number(9) primary key, n number(9)) {PARTS}",
+        "create table grown (id number(9) primary key, n number(9)) partition by range (n) interval (9) (partition a values less than (9))",
+        "create table listed (id number(9) primary key, n number(9)) partition by list (n) automatic (partition a values (1))",
+    )
+    ids = ObjectIds(lambda _: connect(lab.config, "pdb"))
+    found = {child.table.table: child for child in ids.children(lab.table("PAR"))}
+    assert {name: child.cascades for name, child in found.items()} == {
+        **{"KID": True, "GRAND": True, "TWICE": True},
+        **{"LOOSE": False, "OFF": False},
+    }
+    assert not any(child.by_reference for child in found.values())
+    tables = {name: lab.read_table(lab.table(name)) for name in (*found, "ITEM", "BOUNDED", "GROWN", "LISTED")}
+    assert {name: child.object_id for name, child in found.items()} == {
+        name: table.object_id for name, table in tables.items() if name in found and table is not None
+    }
+    assert all(child.changed is not None for child in found.values())
+    sources = {name: table.parts_from for name, table in tables.items() if table is not None and table.parts_from}
+    assert sources == {"BOUNDED": "DDL", "GROWN": "ROWS", "LISTED": "ROWS"}
+    known = [table for name, table in tables.items() if table is not None and name in (*sources, "ITEM")]
+    assert ids.sources(known) == {lab.table(name): sources.get(name, "DDL") for name in (*sources, "ITEM")}
+    bounded = tables["BOUNDED"]
+    assert bounded is not None
+    assert (bounded.listed_at is None, known[0].listed_at) == (False, None)
+    listing = ids.listing(bounded)
+    assert listing is not None
+    assert (listing.source, listing.ids, sorted(listing.created)) == ("DDL", bounded.parts, ["A", "B", "Z"])
+    assert frozenset(number for number, _ in listing.created.values()) == bounded.parts
     lab.app.close()

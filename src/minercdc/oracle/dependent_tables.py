@@ -51,15 +51,23 @@ def read_children(connection: oracledb.Connection, parent: TableId) -> tuple[Chi
             above = waiting.pop()
             for child in _children_of(cursor, above):
                 known = found.get(child.table)
-                better = (
-                    known is None
-                    or (child.cascades and not known.cascades)
-                    or (child.by_reference and not known.by_reference)
-                )
-                if child.table != parent and better:
-                    found[child.table] = child
-                    waiting.append(child)
+                merged = child if known is None else _of_both(known, child)
+                if child.table != parent and merged != known:
+                    found[child.table] = merged
+                    waiting.append(merged)
     return tuple(found[table] for table in sorted(found))
+
+
+def _of_both(one: Child, other: Child) -> Child:
+    """A table that refers to another one in two ways: a DELETE comes by either of them."""
+    if one.cascades != other.cascades:
+        changed = one.changed if one.cascades else other.changed
+    elif one.changed is None or other.changed is None:
+        changed = (one.changed or other.changed) if one.cascades else None
+    else:
+        changed = (min if one.cascades else max)(one.changed, other.changed)
+    either = one.by_reference or other.by_reference, one.cascades or other.cascades
+    return Child(one.table, one.object_id, *either, changed)
 
 
 def _children_of(cursor: oracledb.Cursor, above: Child) -> list[Child]:
