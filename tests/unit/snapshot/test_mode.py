@@ -9,7 +9,8 @@ import pytest
 from minercdc.config.load import parse_properties
 from minercdc.config.sections import SnapshotConfig
 from minercdc.config.select_text import without_end
-from minercdc.config.selects import plain_name, select_of, unmatched
+from minercdc.config.selects import select_of, unmatched
+from minercdc.config.table_names import plain_name
 from minercdc.errors import ConfigError
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.snapshot.mode import Start, Steps, decision_of
