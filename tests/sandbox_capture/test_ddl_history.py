@@ -10,7 +10,10 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Reader, without_versions
 from tests.sandbox_capture.test_capture import make_lab
 
+from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.events import UndecodableRow
+from minercdc.oracle.connect import connect
+from minercdc.oracle.object_ids import ObjectIds
 from minercdc.schema.table import TableSchema
 
 PARTS = "partition by range (n) (partition a values less than (10), partition b values less than (20), partition z values less than (maxvalue))"
@@ -265,4 +268,140 @@ def test_a_partition_that_was_never_seen_suspends_its_table(
     ]
     assert set(left_out) == {("MADE", "MC-4303"), ("SPLIT", "MC-4303")}
     assert {name: len(reader.changes(name)) for name in tables} == dict.fromkeys(tables, 1)
+    lab.app.close()
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_ddl_of_other_schemas_and_on_other_tables_concerns_the_captured_ones(
+    sandbox: SandboxProcess, tmp_path: Path, committed: bool
+) -> None:
+    """Followed where it stands: indexes of another schema, a copy in the current one, and both tables of an exchange."""
+    lab = make_lab(sandbox, tmp_path, committed=committed)
+    other, mine = f"{lab.schema}_o", lab.schema
+    sandbox.create_user(other)
+    lab.run(
+        "create table keyless (id number(9) not null, n number(9))",
+        "create table x (id number(9) primary key, n number(9))",
+        f"create table p (id number(9) primary key, n number(9)) {PARTS}",
+        *(f"alter table {name} add supplemental log data (all) columns" for name in ("keyless", "x", "p")),
+    )
+    reader = Reader(lab).take_snapshot()
+    with sandbox.connect() as admin, admin.cursor() as cursor:
+        cursor.execute(f"create table {other}.x (gone date)")
+        for number, (statement, keyed) in enumerate(
+            (
+                (f"create unique index {other}.i on {mine}.keyless (id)", True),
+                (f"alter index {other}.i rename to j", True),
+                (f"alter session set current_schema = {other}", True),
+                ("drop index j", False),
+                (f"alter session set current_schema = {mine}", False),
+                (f"create unique index {other}.i on keyless (id)", True),
+                (f"drop index {other}.i", False),
+            )
+        ):
+            cursor.execute(statement)
+            reader.until_marker(number)
+            known = reader.tables.find(lab.table("KEYLESS"))
+            assert known is not None
+            assert (known.key, known.keys) == (((0,), known.keys) if keyed else ((), ())), statement
+            assert facts(known) == facts(lab.read_table(known.id) or known), statement
+        cursor.execute("create table copied as select * from x")
+        cursor.execute("insert into x values (1, 1)")
+        admin.commit()
+        cursor.execute("alter table p exchange partition a with table x without validation")
+        cursor.execute("insert into x values (2, 2)")
+        cursor.execute("insert into p values (3, 3)")
+        admin.commit()
+    reader.until_marker(99)
+    copied = reader.tables.find(lab.table("COPIED"))
+    assert copied is not None
+    assert [column.name for column in copied.columns] == ["ID", "N"]
+    exchanged = [change for change in reader.schema_changes() if "exchange" in change.ddl]
+    assert [change.table.table for change in exchanged] == ["P", "X"]
+    assert {name: [after for _, _, after in reader.changes(name)] for name in ("X", "P")} == {
+        "X": [("1", "1"), ("2", "2")],
+        "P": [("3", "3")],
+    }
+    lab.app.close()
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_table_that_is_not_captured_and_dropped_suspends_no_table_whose_partitions_are_known(
+    sandbox: SandboxProcess, tmp_path: Path, committed: bool
+) -> None:
+    """All of it while the connector is down; the next one reads on in redo."""
+    lab = make_lab(sandbox, tmp_path, committed=committed)
+    other = f"{lab.schema}_o"
+    sandbox.create_user(other)
+    interval = "partition by range (n) interval (10) (partition a values less than (10))"
+    bounded = "partition by range (n) (partition a values less than (10))"
+    for name, tail in {"ADDED": bounded, "SPLIT": PARTS, "MERGED": PARTS, "GROWN": interval}.items():
+        lab.run(f"create table {name} (id number(9) primary key, n number(9)) {tail}")
+        lab.run(f"alter table {name} add supplemental log data (all) columns")
+    with sandbox.connect() as admin, admin.cursor() as cursor:
+        cursor.execute(f"create table {other}.staged (id number(9), n number(9))")
+        first = Reader(lab).take_snapshot()
+        first.until_marker(1)
+        time.sleep(5)  # DDL so shortly before a row may be after it
+        for statement in (
+            "alter table added add partition b values less than (20)",
+            "alter table split split partition a at (5) into (partition a1, partition a2)",
+            "alter table merged merge partitions a, b into partition ab",
+            "insert into added values (1, 15)",
+            "insert into split values (1, 3)",
+            "insert into merged values (1, 3)",
+            "insert into grown values (1, 99)",
+        ):
+            lab.run(statement)
+            lab.app.commit()
+        cursor.execute(f"insert into {other}.staged values (7, 7)")
+        admin.commit()
+        cursor.execute(f"drop table {other}.staged purge")
+    assert isinstance(first.position, LogMinerPosition)
+    second = Reader(lab, first.position, first.tables).until_marker(2, on_failure="suspend")
+    assert [event.table for event in second.events if isinstance(event, UndecodableRow)] == []
+    assert {name: len(second.changes(name)) for name in ("ADDED", "SPLIT", "MERGED", "GROWN")} == dict.fromkeys(
+        ("ADDED", "SPLIT", "MERGED", "GROWN"), 1
+    )
+    lab.app.close()
+
+
+def test_the_dictionary_says_what_refers_to_a_table_and_what_makes_its_partitions(
+    sandbox: SandboxProcess, tmp_path: Path
+) -> None:
+    lab = make_lab(sandbox, tmp_path)
+    lab.run(
+        "create table par (id number(9) primary key, up number(9) references par on delete cascade)",
+        "create table kid (id number(9) primary key, p number(9) references par on delete cascade)",
+        "create table grand (id number(9) primary key, k number(9) references kid on delete cascade)",
+        "create table loose (id number(9) primary key, k number(9) references kid)",
+        "create table off (id number(9) primary key, k number(9) references kid on delete cascade disable)",
+        "create table twice (id number(9) primary key, k number(9) references kid, g number(9) references grand on delete cascade)",
+        f"create table bounded (id number(9) primary key, n number(9)) {PARTS}",
+        "create table grown (id number(9) primary key, n number(9)) partition by range (n) interval (9) (partition a values less than (9))",
+        "create table listed (id number(9) primary key, n number(9)) partition by list (n) automatic (partition a values (1))",
+    )
+    ids = ObjectIds(lambda _: connect(lab.config, "pdb"))
+    found = {child.table.table: child for child in ids.children(lab.table("PAR"))}
+    assert {name: child.cascades for name, child in found.items()} == {
+        **{"KID": True, "GRAND": True, "TWICE": True},
+        **{"LOOSE": False, "OFF": False},
+    }
+    assert not any(child.by_reference for child in found.values())
+    tables = {name: lab.read_table(lab.table(name)) for name in (*found, "ITEM", "BOUNDED", "GROWN", "LISTED")}
+    assert {name: child.object_id for name, child in found.items()} == {
+        name: table.object_id for name, table in tables.items() if name in found and table is not None
+    }
+    assert all(child.changed is not None for child in found.values())
+    sources = {name: table.parts_from for name, table in tables.items() if table is not None and table.parts_from}
+    assert sources == {"BOUNDED": "DDL", "GROWN": "ROWS", "LISTED": "ROWS"}
+    known = [table for name, table in tables.items() if table is not None and name in (*sources, "ITEM")]
+    assert ids.sources(known) == {lab.table(name): sources.get(name, "DDL") for name in (*sources, "ITEM")}
+    bounded = tables["BOUNDED"]
+    assert bounded is not None
+    assert (bounded.listed_at is None, known[0].listed_at) == (False, None)
+    listing = ids.listing(bounded)
+    assert listing is not None
+    assert (listing.source, listing.ids, sorted(listing.created)) == ("DDL", bounded.parts, ["A", "B", "Z"])
+    assert frozenset(number for number, _ in listing.created.values()) == bounded.parts
     lab.app.close()

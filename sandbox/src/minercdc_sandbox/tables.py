@@ -209,6 +209,7 @@ class Table:
     :param virtual: virtual columns, each with its place among all columns.
     :param analyzed: host seconds when DBMS_STATS last counted its rows, and how many there were; None before.
     :param history_of: the data object id whose old versions lie apart, which TRUNCATE leaves as it was; 0 before any move.
+    :param index_organized: made with ORGANIZATION INDEX, which is a heap here: its primary key stays.
     :param temporary: of a global temporary table TRANSACTION or SESSION: how long its rows live; None of any other.
     :param dropped_as: its BIN$ name in the recycle bin; None elsewhere.
     """
@@ -242,6 +243,7 @@ class Table:
     read_only: bool = False
     analyzed: tuple[float, int] | None = None
     history_of: int = 0
+    index_organized: bool = False
 
     @property
     def has_history(self) -> bool:

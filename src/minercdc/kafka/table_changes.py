@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -154,14 +154,23 @@ def _attributes(table: TableSchema) -> dict[str, str]:
         found["NOT_NULLS"] = json.dumps(table.not_nulls)
     if table.read_at is not None:
         found["READ_AT"] = table.read_at.isoformat()
+    if table.parts_from:
+        found["PARTITIONS_FROM"] = table.parts_from
+    if table.listed_at is not None:
+        found["PARTITIONS_LISTED_AT"] = table.listed_at.isoformat()
     return found
 
 
 def _keys(text: str) -> tuple[Key, ...]:
-    return tuple(
-        Key(str(kind), tuple(map(str, columns)), str(name), bool(enabled), bool(validated), deferrable=any(deferrable))
-        for kind, columns, name, enabled, validated, *deferrable in json.loads(text)  # which earlier releases did not write
-    )
+    return tuple(map(_key, json.loads(text)))
+
+
+def _key(found: Sequence[Any]) -> Key:
+    kind, columns, name, enabled, validated, *more = found
+    # Earlier releases stored neither whose an index is nor whether a constraint is deferrable.
+    whose: str | None = more[0] if more else None if kind == "I" else ""
+    deferrable = len(more) > 1 and bool(more[1])
+    return Key(str(kind), tuple(map(str, columns)), str(name), bool(enabled), bool(validated), whose, deferrable)
 
 
 def _not_nulls(text: str) -> tuple[NotNull, ...]:
@@ -278,4 +287,8 @@ def table_of(change: Mapping[str, Any]) -> TableSchema:
         keys=_keys(attributes["KEYS"]) if "KEYS" in attributes else None,
         not_nulls=_not_nulls(attributes["NOT_NULLS"]) if "NOT_NULLS" in attributes else None,
         read_at=datetime.fromisoformat(attributes["READ_AT"]) if "READ_AT" in attributes else None,
+        parts_from=attributes.get("PARTITIONS_FROM", ""),
+        listed_at=datetime.fromisoformat(attributes["PARTITIONS_LISTED_AT"])
+        if "PARTITIONS_LISTED_AT" in attributes
+        else None,
     )

@@ -16,8 +16,9 @@ from typing import Any
 import oracledb
 
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.dependent_tables import read_part_sources
 from minercdc.oracle.name_lists import listed, lists
-from minercdc.oracle.object_ids import read_parts
+from minercdc.oracle.object_ids import read_host_time, read_parts
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, Key, NotNull, TableId, TableSchema, key_of
 
@@ -32,7 +33,7 @@ _COLUMNS = (
 # What SET UNUSED makes of a column's name: SYS_C00002_26031210:31:02$.
 _UNUSED = re.compile(r"SYS_C\d+_\d+:\d\d:\d\d\$")
 _KEYS = (
-    "SELECT C.TABLE_NAME, C.CONSTRAINT_TYPE, C.CONSTRAINT_NAME, C.STATUS, C.VALIDATED, C.INDEX_NAME, K.COLUMN_NAME, C.DEFERRABLE, C.LAST_CHANGE"
+    "SELECT C.TABLE_NAME, C.CONSTRAINT_TYPE, C.CONSTRAINT_NAME, C.STATUS, C.VALIDATED, C.INDEX_NAME, K.COLUMN_NAME, NVL(C.INDEX_OWNER, C.OWNER), C.DEFERRABLE, C.LAST_CHANGE"
     " FROM ALL_CONSTRAINTS C JOIN ALL_CONS_COLUMNS K ON K.OWNER = C.OWNER AND K.CONSTRAINT_NAME = C.CONSTRAINT_NAME"
     " WHERE C.OWNER = :owner AND C.TABLE_NAME IN ({names}) AND C.CONSTRAINT_TYPE IN ('P', 'U')"
     " ORDER BY C.TABLE_NAME, C.CONSTRAINT_TYPE, C.CONSTRAINT_NAME, K.POSITION"
@@ -46,10 +47,10 @@ _NOT_NULLS = (
     " ORDER BY C.TABLE_NAME, K.COLUMN_NAME, C.CONSTRAINT_NAME"
 )
 _UNIQUE_INDEXES = (
-    "SELECT I.TABLE_NAME, 'I', I.INDEX_NAME, 'ENABLED', 'VALIDATED', NULL, K.COLUMN_NAME, 'NOT DEFERRABLE', NULL"
+    "SELECT I.TABLE_NAME, 'I', I.INDEX_NAME, 'ENABLED', 'VALIDATED', NULL, K.COLUMN_NAME, I.OWNER, 'NOT DEFERRABLE', NULL"
     " FROM ALL_INDEXES I JOIN ALL_IND_COLUMNS K ON K.INDEX_OWNER = I.OWNER AND K.INDEX_NAME = I.INDEX_NAME"
     " WHERE I.TABLE_OWNER = :owner AND I.TABLE_NAME IN ({names}) AND I.UNIQUENESS = 'UNIQUE'"
-    " ORDER BY I.TABLE_NAME, I.INDEX_NAME, K.COLUMN_POSITION"
+    " ORDER BY I.TABLE_NAME, I.INDEX_NAME, I.OWNER, K.COLUMN_POSITION"
 )
 _OBJECTS = (
     "SELECT OBJECT_NAME, OBJECT_ID FROM ALL_OBJECTS"
@@ -144,7 +145,7 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
             if user_generated == "YES" and virtual == "NO" and not _UNUSED.fullmatch(facts[0]):
                 columns[table].append(column_of(*facts))
         constraints = list(listed(cursor, _KEYS, owner, names))
-        keys = keys_of([*constraints, *listed(cursor, _UNIQUE_INDEXES, owner, names)])
+        keys = keys_of([*constraints, *listed(cursor, _UNIQUE_INDEXES, owner, names)], owner)
         not_nulls: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
         for table, *one in listed(cursor, _NOT_NULLS, owner, names):
             not_nulls[table].append(tuple(one))
@@ -155,13 +156,16 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
             ]
         )
         objects = dict(listed(cursor, _OBJECTS, owner, names))
-    parts = read_parts(connection, [TableId(database, owner, name) for name in columns])
+    tables = [TableId(database, owner, name) for name in columns]
+    parts = read_parts(connection, tables)
+    sources = read_part_sources(connection, parts)
+    taken_at = read_host_time(connection) if parts else None  # after: a partition of before may be gone by then
     for name, its_columns in columns.items():
         if name not in objects:
             continue
-        its_keys = keys.get(name, ())
+        its_keys, table = keys.get(name, ()), TableId(database, owner, name)
         yield TableSchema(
-            TableId(database, owner, name),
+            table,
             tuple(its_columns),
             key_of(its_columns, its_keys),
             object_id=int(objects[name] or 0),
@@ -171,7 +175,9 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
             ),
             changed=changed[name],
             stored=tuple(column for _, column in sorted(stored[name].items())),
-            parts=parts.get(TableId(database, owner, name)),
+            parts=parts.get(table),
+            parts_from=sources[table] if table in parts else "",
+            listed_at=taken_at if table in parts else None,
         )
 
 
@@ -223,21 +229,24 @@ def column_of(
     )
 
 
-def keys_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, tuple[Key, ...]]:
+def keys_of(rows: Iterable[tuple[Any, ...]], owner: str) -> dict[str, tuple[Key, ...]]:
     """The keys of each table: its constraints in order of name, and the unique indexes that enforce none of them.
 
-    :param rows: table, kind (`Key.kind`), name, STATUS, VALIDATED, name of the constraint's index, column, DEFERRABLE, LAST_CHANGE;
-        columns of a key in their order, constraints before indexes.
+    :param rows: table, kind (`Key.kind`), name, STATUS, VALIDATED, name of the constraint's index, column, owner of the index,
+        DEFERRABLE, LAST_CHANGE; columns of a key in their order, constraints before indexes.
+    :param owner: of the tables.
     """
-    found: dict[str, dict[tuple[str, str], Key]] = defaultdict(dict)
-    enforcing: set[tuple[str, str]] = set()
-    for table, kind, name, status, validated, index, column, deferrable, _ in rows:
-        if kind == "I" and (table, name) in enforcing:
+    found: dict[str, dict[tuple[str, str, str], Key]] = defaultdict(dict)
+    enforcing: set[tuple[str, str, str]] = set()
+    for table, kind, name, status, validated, index, column, index_owner, *more in rows:
+        if kind == "I" and (table, name, index_owner) in enforcing:
             continue
-        enforcing.add((table, index))
-        new = Key(kind, (), name, status == "ENABLED", validated == "VALIDATED", deferrable=deferrable == "DEFERRABLE")
-        key = found[table].get((kind, name), new)
-        found[table][kind, name] = key._replace(columns=(*key.columns, column))
+        enforcing.add((table, index, index_owner))
+        whose = index_owner if kind == "I" and index_owner != owner else ""
+        same = kind, name, whose
+        new = Key(kind, (), name, status == "ENABLED", validated == "VALIDATED", whose, more[:1] == ["DEFERRABLE"])
+        key = found[table].get(same, new)
+        found[table][same] = key._replace(columns=(*key.columns, column))
     return {table: tuple(keys.values()) for table, keys in found.items()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from minercdc.schema.table import Column, Key, NotNull, TableId, key_of
 
@@ -62,6 +62,7 @@ class CreateTable:
     :param query: AS; where the text does not name the columns, `columns` is ().
     :param like: FOR EXCHANGE WITH this table: its columns are all of that, and `columns` is ().
     :param has_parts: it is partitioned, or organized as an index: its rows have other object ids.
+    :param parts_from: what makes its partitions (`TableSchema.parts_from`), '' for a table without any.
     """
 
     name: TableName
@@ -73,6 +74,7 @@ class CreateTable:
     unsaid: frozenset[str] = frozenset()
     query: Query | None = None
     like: TableName | None = None
+    parts_from: str = ""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -89,9 +91,11 @@ class DropTable:
 
 @dataclass(frozen=True, slots=True)
 class TruncateTable:
-    """TRUNCATE TABLE: all rows are gone, the shape stays."""
+    """TRUNCATE TABLE: all rows are gone, the shape stays; with `cascades` (CASCADE) also those of the tables whose foreign keys
+    refer to it ON DELETE CASCADE, and so on."""
 
     name: TableName
+    cascades: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +254,25 @@ Change: TypeAlias = (
 )
 
 
+class OfParts(NamedTuple):
+    """What an ALTER TABLE says of partitions.
+
+    :param made: names of the partitions and subpartitions that it makes; None where the text does not name them all.
+    :param exchanged: of EXCHANGE the other table, whose rows went and came, too.
+    :param cascades: CASCADE: what it does, it does to the tables that are partitioned by reference to this one, too.
+    :param source: what makes partitions of it from now on (`TableSchema.parts_from`); '' where that stays.
+    """
+
+    made: tuple[str, ...] | None
+    exchanged: TableName | None = None
+    cascades: bool = False
+    source: str = ""
+
+
+NO_PARTS: Final = OfParts(())
+"""Of a statement that says nothing of partitions."""
+
+
 @dataclass(frozen=True, slots=True)
 class AlterTable:
     """ALTER TABLE, with its changes in the order written; () when the statement changes no shape.
@@ -257,6 +280,7 @@ class AlterTable:
     :param loses_rows: it takes rows away or brings some without redo of them: TRUNCATE, DROP and EXCHANGE PARTITION.
     :param moves_rows: rows have other ROWIDs since: MOVE, SHRINK; SPLIT, MERGE and COALESCE PARTITION.
     :param changes_parts: it makes partitions or subpartitions, or takes some away.
+    :param parts: what it says of partitions beside that.
     """
 
     name: TableName
@@ -264,6 +288,7 @@ class AlterTable:
     loses_rows: bool = False
     moves_rows: bool = False
     changes_parts: bool = False
+    parts: OfParts = NO_PARTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,10 +316,11 @@ class Unclear:
 
 @dataclass(frozen=True, slots=True)
 class UniqueIndex:
-    """CREATE UNIQUE INDEX on columns of a table, by their names."""
+    """CREATE UNIQUE INDEX on columns of a table, by their names; the index is in `schema`, None for that of the session."""
 
     name: TableName
     key: Key
+    schema: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,16 +19,14 @@ from minercdc.schema.ddl import (
     CreateTable,
     DropColumns,
     DropUnused,
-    IndexChange,
     ModifyColumn,
     NullUnsaid,
     RenameColumn,
     RowArchival,
     ShapeUnclear,
-    UniqueIndex,
 )
 from minercdc.schema.ddl_changed_constraints import Constraints, Dictionary, ReadPresent
-from minercdc.schema.table import Column, TableId, TableSchema, key_of, with_nulls
+from minercdc.schema.table import Column, Key, TableId, TableSchema, key_of, with_nulls
 
 UNUSED: Final = re.compile(r"|SYS_C\d+_\d+:\d\d:\d\d\$")
 """Names in `stored` of columns that are UNUSED: that which SET UNUSED gives them holds the time, so that after DDL it is ''."""
@@ -178,21 +176,18 @@ def with_default(column: Column, dictionary: Dictionary) -> Column:
     return replace(column, default=found[0]) if found and column.default is None else column
 
 
-def with_index(table: TableSchema, statement: UniqueIndex) -> TableSchema:
+def with_index(table: TableSchema, index: Key) -> TableSchema:
     """The table after CREATE UNIQUE INDEX, with the `version` of `table`."""
-    keys = (*(key for key in table.keys or () if (key.kind, key.name) != ("I", statement.key.name)), statement.key)
+    same = ("I", index.name, index.owner)
+    keys = (*(key for key in table.keys or () if (key.kind, key.name, key.owner) != same), index)
     return replace(table, keys=keys, key=key_of(table.columns, keys))
 
 
-def with_index_changed(table: TableSchema, change: IndexChange) -> TableSchema:
-    """The table after DROP or RENAME of an index, which is `table` itself where it is none of its unique ones."""
-    keys = table.keys or ()
-    found = next((key for key in keys if key.kind == "I" and key.name == change.index), None)
-    if found is None:
-        return table
-    left = tuple(key for key in keys if key is not found)
-    if change.new_name:
-        left += (found._replace(name=change.new_name),)
+def with_index_changed(table: TableSchema, index: Key, new_name: str = "") -> TableSchema:
+    """The table after DROP of an index, or with `new_name` RENAME; it has to be one of its `keys`."""
+    left = tuple(key for key in table.keys or () if key is not index)
+    if new_name:
+        left += (index._replace(name=new_name),)
     return replace(table, keys=left, key=key_of(table.columns, left))
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from minercdc.schema.ddl import CreateTable, Meant, Query, SetConstraint, Statement, TableName, Unclear, UniqueIndex
 from minercdc.schema.ddl_columns import UNSAID, Defined, defined_column, is_constraint
 from minercdc.schema.ddl_constraints import State, at_state, constraint_meant, table_constraint, take_state
+from minercdc.schema.ddl_parts import source_of_parts
 from minercdc.schema.ddl_query import query_of
 from minercdc.schema.ddl_tokens import Tokens, Unknown
 from minercdc.schema.table import Key, NotNull, with_nulls
@@ -58,9 +59,10 @@ def create_table(tokens: Tokens) -> Statement | None:
     tokens.take("IF", "NOT", "EXISTS")
     name = tokens.table_name()
     try:
-        return _table(tokens, name)
+        made = _table(tokens, name)
     except Unknown as unknown:
         return Unclear(name, str(unknown))
+    return replace(made, parts_from=source_of_parts(tokens)) if made.has_parts else made
 
 
 def _table(tokens: Tokens, name: TableName) -> CreateTable:
@@ -162,7 +164,7 @@ def _from_query(tokens: Tokens, table: _Table) -> CreateTable:
 def unique_index(tokens: Tokens) -> UniqueIndex | None:
     """The rest of CREATE UNIQUE INDEX; None for one that is not on columns alone, which identifies no row. Raises Unknown."""
     tokens.take("IF", "NOT", "EXISTS")
-    index = tokens.table_name().table
+    index = tokens.table_name()
     tokens.expect("ON")
     if tokens.word() == "CLUSTER":
         return None
@@ -179,6 +181,6 @@ def unique_index(tokens: Tokens) -> UniqueIndex | None:
         tokens.at += 1
         tokens.take("ASC")
         if tokens.take(")"):
-            return UniqueIndex(table, Key("I", tuple(columns), index))
+            return UniqueIndex(table, Key("I", tuple(columns), index.table), index.schema)
         if not tokens.take(","):
             return None

@@ -16,6 +16,7 @@ from typing import Final
 
 from minercdc.schema.alter_clauses import Effect, clause_of, of_parts
 from minercdc.schema.ddl import (
+    NO_PARTS,
     AddColumns,
     AddKey,
     AddNotNull,
@@ -31,6 +32,7 @@ from minercdc.schema.ddl import (
     Meant,
     ModifyColumn,
     NullUnsaid,
+    OfParts,
     RenameColumn,
     RenameConstraint,
     RenameTable,
@@ -50,6 +52,7 @@ from minercdc.schema.ddl_constraints import (
     take_state,
 )
 from minercdc.schema.ddl_create import create_table, unique_index
+from minercdc.schema.ddl_parts import interval_set, parts_changed
 from minercdc.schema.ddl_tokens import Tokens, Unknown
 
 _FAR: Final = 8  # words that are looked at, to know a clause
@@ -69,7 +72,7 @@ def parse_ddl(sql: str) -> Statement | None:
         if tokens.take("CREATE"):
             return unique_index(tokens) if tokens.take("UNIQUE", "INDEX") else create_table(tokens)
         if tokens.take("TRUNCATE", "TABLE"):
-            return TruncateTable(tokens.table_name())
+            return TruncateTable(tokens.table_name(), tokens.items[-1] == ("word", "CASCADE") and tokens.peek()[0] != "end")
         if tokens.take("DROP", "TABLE"):
             tokens.take("IF", "EXISTS")
             return DropTable(tokens.table_name())
@@ -149,6 +152,7 @@ class _Altered:
 
     changes: list[Change] = field(default_factory=list)
     effect: Effect = Effect.NOTHING
+    parts: OfParts = NO_PARTS
 
 
 def _alter(tokens: Tokens, name: TableName) -> Statement:
@@ -161,7 +165,7 @@ def _alter(tokens: Tokens, name: TableName) -> Statement:
     except Unknown as unknown:
         return Unclear(name, str(unknown), *_of_rows(found.effect))
     loses, moves = _of_rows(found.effect)
-    return AlterTable(name, tuple(found.changes), loses, moves, Effect.PARTS in found.effect)
+    return AlterTable(name, tuple(found.changes), loses, moves, Effect.PARTS in found.effect, found.parts)
 
 
 def _of_rows(effect: Effect) -> tuple[bool, bool]:
@@ -181,10 +185,13 @@ def _clause(tokens: Tokens, found: _Altered) -> None:
     if effect & _OF_PARTS:
         rest = tokens.words_ahead(len(tokens.items))
         found.effect |= of_parts(begin, effect, rest)
+        found.parts = parts_changed(tokens, begin)
         tokens.at = len(tokens.items)  # it stands alone (ORA-14048)
     elif effect is Effect.UNKNOWN:
         _period(tokens, begin)
     elif effect is Effect.NOTHING:
+        if begin in (("SET", "INTERVAL"), ("SET", "PARTITIONING")):
+            found.parts = interval_set(tokens, begin)
         found.effect |= _skip_rest(tokens, begin)
     else:
         found.effect |= effect

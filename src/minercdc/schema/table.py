@@ -86,6 +86,7 @@ class Key(NamedTuple):
     :param kind: `P`, `U` as CONSTRAINT_TYPE has them, or `I` of an index that is no constraint's.
     :param name: '' where Oracle made the name, and it is not known.
     :param enabled, validated, deferrable: as STATUS, VALIDATED and DEFERRABLE of the constraint say.
+    :param owner: of an index the schema that it is in, '' for that of its table; None where that is not known.
     """
 
     kind: str
@@ -93,6 +94,7 @@ class Key(NamedTuple):
     name: str = ""
     enabled: bool = True
     validated: bool = True
+    owner: str | None = ""
     deferrable: bool = False
 
     @property
@@ -175,6 +177,10 @@ class TableSchema:
         release stored. Not compared, either.
     :param changed: when each constraint was last made, enabled or disabled, by its name, in the time of the database's host; of a
         shape that was read from the dictionary just now. Not compared, either.
+    :param parts_from: what makes its partitions: DDL; ROWS, where INTERVAL or AUTOMATIC makes one for a row that has none; PARENT,
+        where it is partitioned by reference. '' where that is not known. Not compared, either.
+    :param listed_at: `parts` has all partitions that rows after this time of the database's host may lie in, but those that rows or
+        the parent make. None: not known. Not compared, either.
     """
 
     id: TableId
@@ -189,6 +195,8 @@ class TableSchema:
     not_nulls: tuple[NotNull, ...] | None = field(default=None, compare=False)
     changed: Mapping[str, datetime] = field(default_factory=dict, compare=False)
     read_at: datetime | None = field(default=None, compare=False)
+    parts_from: str = field(default="", compare=False)
+    listed_at: datetime | None = field(default=None, compare=False)
 
     def positions(self) -> dict[str, int]:
         """The position of each column, by its name; made at each call."""

@@ -365,15 +365,15 @@ def test_what_no_text_says_of_constraints_is_that_of_the_dictionary() -> None:
 def test_unique_indexes_identify_rows_of_tables_without_constraints() -> None:
     bare = replace(KEYED, keys=(), key=())
     statement = parse_ddl("create unique index lab.i on lab.item (name asc) online")
-    assert statement == UniqueIndex(TableName("LAB", "ITEM"), Key("I", ("NAME",), "I"))
-    indexed = with_index(bare, statement)
-    assert (indexed.key, with_index(KEYED, statement).key) == ((1,), (0,))
-    renamed = with_index_changed(indexed, IndexChange(None, "I", "J"))
-    assert renamed.key == (1,)
-    dropped = parse_ddl("drop index lab.j force")
-    assert dropped == IndexChange("LAB", "J")
-    assert with_index_changed(renamed, dropped).key == ()
-    assert with_index_changed(indexed, dropped) is indexed
+    assert statement == UniqueIndex(TableName("LAB", "ITEM"), Key("I", ("NAME",), "I"), "LAB")
+    indexed = with_index(bare, statement.key)
+    assert (indexed.key, with_index(KEYED, statement.key).key) == ((1,), (0,))
+    assert indexed.keys is not None
+    renamed = with_index_changed(indexed, indexed.keys[0], "J")
+    assert renamed.keys is not None
+    assert (renamed.key, renamed.keys) == ((1,), (Key("I", ("NAME",), "J"),))
+    assert parse_ddl("drop index lab.j force") == IndexChange("LAB", "J")
+    assert with_index_changed(renamed, renamed.keys[0]).key == ()
 
 
 @pytest.mark.parametrize("sql", ["alter table item drop column zzz", "alter table item add (x date, name date)"])

