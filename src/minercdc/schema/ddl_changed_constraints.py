@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final, Self
 
@@ -29,6 +29,9 @@ from minercdc.schema.ddl import (
 )
 from minercdc.schema.table import Key, NotNull, TableSchema
 
+# LAST_CHANGE and the TIMESTAMP of redo are whole seconds of the host's local time, of several hosts with RAC. What comes so shortly after
+# the statement counts as its own: its DDL follows at once, but what is missed would be missing for ever.
+_CLOCKS: Final = timedelta(seconds=3)
 _MADE_BY_ORACLE: Final = re.compile(r"SYS_C\d+$")  # names of constraints that have none in the text
 
 ReadPresent = Callable[[], TableSchema | None]
@@ -84,7 +87,7 @@ class Dictionary:
     def _was_there(self, name: str) -> bool:
         assert self.present is not None
         changed = self.present.changed.get(name)
-        return self._at is None or changed is None or changed <= self._at
+        return self._at is None or changed is None or changed <= self._at + _CLOCKS
 
 
 def _is_made(one: Key | NotNull) -> bool:
