@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final, Self
@@ -27,7 +28,7 @@ from minercdc.schema.ddl import (
     RenameConstraint,
     SetConstraint,
 )
-from minercdc.schema.table import Key, NotNull, TableSchema
+from minercdc.schema.table import Key, NotNull, TableSchema, key_of, with_nulls
 
 # LAST_CHANGE and the TIMESTAMP of redo are whole seconds of the host's local time, of several hosts with RAC. What comes so shortly after
 # the statement counts as its own: its DDL follows at once, but what is missed would be missing for ever.
@@ -88,6 +89,22 @@ class Dictionary:
         assert self.present is not None
         changed = self.present.changed.get(name)
         return self._at is None or changed is None or changed <= self._at + _CLOCKS
+
+
+def without_domain(table: TableSchema, present: TableSchema | None) -> TableSchema:
+    """The table after a domain is gone, with the `version` of `table`: without the NOT NULL constraints named by Oracle, and the defaults,
+    that the dictionary has not any more. `table` itself where nothing of it is known, or the table is gone."""
+    if table.not_nulls is None or present is None or present.not_nulls is None:
+        return table
+    names, columns = {one.name for one in present.not_nulls}, {one.column for one in present.not_nulls}
+    left = tuple(
+        one for one in table.not_nulls if not _is_made(one) or one.name in names or (not one.name and one.column in columns)
+    )
+    defaults = {column.name: column.default for column in present.columns}
+    kept = (c if defaults.get(c.name, c.default) is not None else replace(c, default=None) for c in table.columns)
+    after = with_nulls(kept, table.keys or (), left)
+    key = table.key if table.keys is None else key_of(after, table.keys)
+    return replace(table, columns=after, key=key, not_nulls=left)
 
 
 def _is_made(one: Key | NotNull) -> bool:
