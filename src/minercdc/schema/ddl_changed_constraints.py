@@ -197,9 +197,9 @@ class Constraints:
             found = self._matching(self._dictionary.named(new_name))
             if found is not None:
                 self._put(found, found._replace(name=name))
-            else:
-                self.keys_known = self.keys_known and all(key.name for key in self.keys)
-                self.nulls_known = self.nulls_known and all(one.name for one in self.not_nulls)
+            else:  # a check or a foreign key, or one that is gone by now
+                self.keys_known = self.keys_known and not self._gone_keys()
+                self.nulls_known = self.nulls_known and not self._gone_nulls()
         self.keys = [key._replace(name=new_name) if key.name == name else key for key in self.keys]
         self.not_nulls = [one._replace(name=new_name) if one.name == name else one for one in self.not_nulls]
 
@@ -233,18 +233,24 @@ class Constraints:
         if not self.keys_known or change.meant.kind:
             self._look_up_keys(change)
         elif made and _loosens(change):
-            there = {(key.kind, key.columns) for key in self._dictionary.known_keys()}
-            for key in [
-                key for key in self.keys if not key.name and key.kind != "I" and (key.kind, key.columns) not in there
-            ]:
+            for key in self._gone_keys():
                 self._put(key, _after(change, key))
         if not self.nulls_known:
             for column in [one.column for one in self.not_nulls if not one.name] if _loosens(change) else self._columns:
                 self._look_up(column)
         elif made and _loosens(change):
-            still = {one.column for one in self._dictionary.known_not_nulls()}
-            for one in [one for one in self.not_nulls if not one.name and one.column not in still]:
+            for one in self._gone_nulls():
                 self._put(one, _after(change, one))
+
+    def _gone_keys(self) -> list[Key]:
+        """The keys without a name that the dictionary has not any more."""
+        there = {(key.kind, key.columns) for key in self._dictionary.known_keys()}
+        return [key for key in self.keys if not key.name and key.kind != "I" and (key.kind, key.columns) not in there]
+
+    def _gone_nulls(self) -> list[NotNull]:
+        """The NOT NULL constraints without a name that the dictionary has not any more."""
+        there = {one.column for one in self._dictionary.known_not_nulls()}
+        return [one for one in self.not_nulls if not one.name and one.column not in there]
 
     def _called(self, name: str) -> Key | NotNull | None:
         known: list[Key | NotNull] = [*(key for key in self.keys if key.kind != "I"), *self.not_nulls]

@@ -201,6 +201,11 @@ def test_a_name_that_oracle_made_is_found_in_the_dictionary() -> None:
     assert required(altered("drop constraint sys_c9", UNNAMED, named)) == "ID NAME V"
     renamed = altered("rename constraint sys_c1 to nn", UNNAMED, replace(named, not_nulls=(NotNull("NAME", "NN"),)))
     assert renamed.not_nulls == (NotNull("NAME", "NN"), NotNull("V"))
+    # A check that is renamed is none of those that are still there.
+    for present in (named, replace(named, changed={"SYS_C9": NOON})):
+        checked = altered("rename constraint sys_c9 to chk;drop constraint chk", UNNAMED, present)
+        assert (checked.keys, checked.not_nulls) == (UNNAMED.keys, UNNAMED.not_nulls)
+    assert required(altered("rename constraint sys_c1 to nn;drop constraint nn", UNNAMED, gone)) == "ID V"
     # One that was made later is none of ours: ours is gone.
     later = replace(named, changed={"SYS_C1": NOON + timedelta(seconds=4)})
     assert required(altered("drop constraint sys_c0", UNNAMED, later)) == "ID V"
