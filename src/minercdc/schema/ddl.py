@@ -332,8 +332,22 @@ class IndexChange:
     new_name: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class DropDomain:
+    """DROP DOMAIN .. FORCE: columns of any table lose what the domain gave them, NOT NULL and a default."""
+
+
 Statement: TypeAlias = (
-    CreateTable | AlterTable | DropTable | TruncateTable | RenameTable | CommentOn | Unclear | UniqueIndex | IndexChange
+    CreateTable
+    | AlterTable
+    | DropTable
+    | TruncateTable
+    | RenameTable
+    | CommentOn
+    | Unclear
+    | UniqueIndex
+    | IndexChange
+    | DropDomain
 )
 
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final, Self
 
@@ -27,8 +28,11 @@ from minercdc.schema.ddl import (
     RenameConstraint,
     SetConstraint,
 )
-from minercdc.schema.table import Key, NotNull, TableSchema
+from minercdc.schema.table import Key, NotNull, TableSchema, key_of, with_nulls
 
+# LAST_CHANGE and the TIMESTAMP of redo are whole seconds of the host's local time, of several hosts with RAC. What comes so shortly after
+# the statement counts as its own: its DDL follows at once, but what is missed would be missing for ever.
+_CLOCKS: Final = timedelta(seconds=3)
 _MADE_BY_ORACLE: Final = re.compile(r"SYS_C\d+$")  # names of constraints that have none in the text
 
 ReadPresent = Callable[[], TableSchema | None]
@@ -84,7 +88,23 @@ class Dictionary:
     def _was_there(self, name: str) -> bool:
         assert self.present is not None
         changed = self.present.changed.get(name)
-        return self._at is None or changed is None or changed <= self._at
+        return self._at is None or changed is None or changed <= self._at + _CLOCKS
+
+
+def without_domain(table: TableSchema, present: TableSchema | None) -> TableSchema:
+    """The table after a domain is gone, with the `version` of `table`: without the NOT NULL constraints named by Oracle, and the defaults,
+    that the dictionary has not any more. `table` itself where nothing of it is known, or the table is gone."""
+    if table.not_nulls is None or present is None or present.not_nulls is None:
+        return table
+    names, columns = {one.name for one in present.not_nulls}, {one.column for one in present.not_nulls}
+    left = tuple(
+        one for one in table.not_nulls if not _is_made(one) or one.name in names or (not one.name and one.column in columns)
+    )
+    defaults = {column.name: column.default for column in present.columns}
+    kept = (c if defaults.get(c.name, c.default) is not None else replace(c, default=None) for c in table.columns)
+    after = with_nulls(kept, table.keys or (), left)
+    key = table.key if table.keys is None else key_of(after, table.keys)
+    return replace(table, columns=after, key=key, not_nulls=left)
 
 
 def _is_made(one: Key | NotNull) -> bool:
@@ -177,9 +197,9 @@ class Constraints:
             found = self._matching(self._dictionary.named(new_name))
             if found is not None:
                 self._put(found, found._replace(name=name))
-            else:
-                self.keys_known = self.keys_known and all(key.name for key in self.keys)
-                self.nulls_known = self.nulls_known and all(one.name for one in self.not_nulls)
+            else:  # a check or a foreign key, or one that is gone by now
+                self.keys_known = self.keys_known and not self._gone_keys()
+                self.nulls_known = self.nulls_known and not self._gone_nulls()
         self.keys = [key._replace(name=new_name) if key.name == name else key for key in self.keys]
         self.not_nulls = [one._replace(name=new_name) if one.name == name else one for one in self.not_nulls]
 
@@ -213,18 +233,24 @@ class Constraints:
         if not self.keys_known or change.meant.kind:
             self._look_up_keys(change)
         elif made and _loosens(change):
-            there = {(key.kind, key.columns) for key in self._dictionary.known_keys()}
-            for key in [
-                key for key in self.keys if not key.name and key.kind != "I" and (key.kind, key.columns) not in there
-            ]:
+            for key in self._gone_keys():
                 self._put(key, _after(change, key))
         if not self.nulls_known:
             for column in [one.column for one in self.not_nulls if not one.name] if _loosens(change) else self._columns:
                 self._look_up(column)
         elif made and _loosens(change):
-            still = {one.column for one in self._dictionary.known_not_nulls()}
-            for one in [one for one in self.not_nulls if not one.name and one.column not in still]:
+            for one in self._gone_nulls():
                 self._put(one, _after(change, one))
+
+    def _gone_keys(self) -> list[Key]:
+        """The keys without a name that the dictionary has not any more."""
+        there = {(key.kind, key.columns) for key in self._dictionary.known_keys()}
+        return [key for key in self.keys if not key.name and key.kind != "I" and (key.kind, key.columns) not in there]
+
+    def _gone_nulls(self) -> list[NotNull]:
+        """The NOT NULL constraints without a name that the dictionary has not any more."""
+        there = {one.column for one in self._dictionary.known_not_nulls()}
+        return [one for one in self.not_nulls if not one.name and one.column not in there]
 
     def _called(self, name: str) -> Key | NotNull | None:
         known: list[Key | NotNull] = [*(key for key in self.keys if key.kind != "I"), *self.not_nulls]

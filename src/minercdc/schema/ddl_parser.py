@@ -25,6 +25,7 @@ from minercdc.schema.ddl import (
     CommentOn,
     DropColumns,
     DropConstraint,
+    DropDomain,
     DropIdentity,
     DropTable,
     DropUnused,
@@ -84,6 +85,8 @@ def parse_ddl(sql: str) -> Statement | None:
             tokens.take("IF", "EXISTS")
             name = tokens.table_name()
             return _alter(tokens, name)
+        if tokens.take("DROP", "DOMAIN") or tokens.take("DROP", "USECASE", "DOMAIN"):
+            return _dropped_domain(tokens)
         if tokens.take("DROP", "INDEX") or tokens.take("ALTER", "INDEX"):
             return _index(tokens)
         if tokens.take("COMMENT", "ON"):
@@ -93,6 +96,13 @@ def parse_ddl(sql: str) -> Statement | None:
     except Unknown as unknown:
         return Unclear(name, str(unknown))
     return None
+
+
+def _dropped_domain(tokens: Tokens) -> DropDomain | None:
+    """The rest of DROP DOMAIN; None where it keeps what columns have of the domain, or there are none."""
+    tokens.take("IF", "EXISTS")
+    tokens.table_name()
+    return DropDomain() if tokens.take("FORCE") and not tokens.take("PRESERVE") else None
 
 
 def _flashback(tokens: Tokens) -> Statement:

@@ -157,7 +157,7 @@ def test_the_text_of_a_reference_says_whether_the_column_is_not_null() -> None:
 def test_a_domain_is_not_null_by_what_the_dictionary_has_had_since_the_statement() -> None:
     """A constraint of a later time is none of the domain's."""
     present = table([], [NotNull("V", "SYS_C1"), NotNull("NAME", "SYS_C2")])
-    present = replace(present, changed={"SYS_C1": NOON, "SYS_C2": NOON + timedelta(minutes=1)})
+    present = replace(present, changed={"SYS_C1": NOON + timedelta(seconds=3), "SYS_C2": NOON + timedelta(seconds=4)})
     for sql in ("v lab.dom, name dom", "v number domain dom, name number domain lab.dom"):
         assert required(created(sql, present)) == "V"
         assert required(altered(f"add ({sql})", table(names="ID"), present)) == "V"
@@ -201,8 +201,13 @@ def test_a_name_that_oracle_made_is_found_in_the_dictionary() -> None:
     assert required(altered("drop constraint sys_c9", UNNAMED, named)) == "ID NAME V"
     renamed = altered("rename constraint sys_c1 to nn", UNNAMED, replace(named, not_nulls=(NotNull("NAME", "NN"),)))
     assert renamed.not_nulls == (NotNull("NAME", "NN"), NotNull("V"))
+    # A check that is renamed is none of those that are still there.
+    for present in (named, replace(named, changed={"SYS_C9": NOON})):
+        checked = altered("rename constraint sys_c9 to chk;drop constraint chk", UNNAMED, present)
+        assert (checked.keys, checked.not_nulls) == (UNNAMED.keys, UNNAMED.not_nulls)
+    assert required(altered("rename constraint sys_c1 to nn;drop constraint nn", UNNAMED, gone)) == "ID V"
     # One that was made later is none of ours: ours is gone.
-    later = replace(named, changed={"SYS_C1": NOON + timedelta(seconds=1)})
+    later = replace(named, changed={"SYS_C1": NOON + timedelta(seconds=4)})
     assert required(altered("drop constraint sys_c0", UNNAMED, later)) == "ID V"
 
 

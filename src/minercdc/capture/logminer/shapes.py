@@ -21,6 +21,7 @@ from minercdc.schema.ddl import (
     AlterTable,
     CommentOn,
     CreateTable,
+    DropDomain,
     DropTable,
     IndexChange,
     RenameTable,
@@ -29,7 +30,7 @@ from minercdc.schema.ddl import (
     TruncateTable,
     UniqueIndex,
 )
-from minercdc.schema.ddl_changed_constraints import ReadPresent
+from minercdc.schema.ddl_changed_constraints import ReadPresent, without_domain
 from minercdc.schema.ddl_changes import apply_changes, commented, create_table
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.filter import TableFilter
@@ -176,6 +177,9 @@ class ShapeTracker:
         if isinstance(statement, IndexChange | UniqueIndex):
             yield from self._rekeyed(statement, row, time_us, sql)
             return
+        if isinstance(statement, DropDomain):
+            yield from self._domain_dropped(row, time_us, sql)
+            return
         table = self._named(statement.name, row)
         known = self.tables.find(table)
         if known is None and not self._includes(table):
@@ -230,6 +234,18 @@ class ShapeTracker:
             created = self._partitions.after_ddl(created, None, row.timestamp)
         yield self._new_version(row, time_us, None, created, sql)
         self._warn_if_unlogged(table)
+
+    def _domain_dropped(self, row: LogMinerRow, time_us: int, sql: str) -> Iterator[SchemaChange]:
+        """The changes of tables whose columns had a domain: which, the dictionary shows by what is gone, unless the table had DDL since."""
+        for known in [table for table in self.tables if table.id.database == self._database]:
+            altered = without_domain(known, self._present(known))
+            if altered == known:
+                continue
+            if self._had_ddl_after(known, row.timestamp):
+                text = "%s: NOT NULL or a default of its columns may have gone with a domain; later DDL hides whether: %s"
+                _log.warning(text, self.name_of(known.id), sql)
+            else:
+                yield self._altered(row, time_us, known, altered, sql)
 
     def _with_columns(self, statement: CreateTable, row: LogMinerRow, present: ReadPresent) -> CreateTable:
         """CREATE TABLE with the columns that other tables give it. Raises ShapeUnclear as `with_columns`. Of several tables that a name may

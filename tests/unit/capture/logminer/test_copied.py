@@ -158,6 +158,33 @@ def test_a_table_for_exchange_has_the_stored_columns_of_the_other_table(tmp_path
     assert created(tmp_path, "create table fresh for exchange with table unknown").read_at is not None
 
 
+@pytest.mark.parametrize(("seconds", "followed"), [(101, True), (200, False)])
+def test_a_domain_that_is_dropped_takes_what_it_gave(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, seconds: int, followed: bool
+) -> None:
+    """The dictionary shows it, of a table without DDL since; else a warning does."""
+    known = replace(
+        SOURCE,
+        columns=(SOURCE.columns[0], replace(SOURCE.columns[1], default="1"), replace(SOURCE.columns[2], nullable=False)),
+        not_nulls=(NotNull("N", "SYS_C1"), NotNull("V", "V_NN")),
+    )
+    present = replace(
+        known, columns=(known.columns[0], Column("N", "NUMBER", 5, 0), known.columns[2]), not_nulls=(NotNull("V", "V_NN"),)
+    )
+    ids = Ids({}, {SOURCE.id: NOON + timedelta(seconds=seconds)})
+    for sql, is_forced in (
+        ("drop domain lab.d force", True),
+        ("drop usecase domain if exists d force", True),
+        ("drop domain d", False),
+    ):
+        miner = Miner(tmp_path, tables=(known, ITEM), dictionary={SOURCE.id: present, ITEM_ID: ITEM}, ids=ids)
+        redo = Redo()
+        redo.ddl(A, sql, table="D")
+        found = schema_changes(miner.read(redo.rows))
+        assert [one.after for one in found] == [replace(present, version=2)] * (is_forced and followed)
+    assert ("may have gone with a domain" in caplog.text) != followed
+
+
 @pytest.mark.parametrize(
     ("sql", "shape", "loses"),
     [
