@@ -164,10 +164,11 @@ def _keys(text: str) -> tuple[Key, ...]:
 
 
 def _key(found: Sequence[Any]) -> Key:
-    kind, columns, name, enabled, validated, *owner = found
+    kind, columns, name, enabled, validated, *more = found
+    owner = [value for value in more if not isinstance(value, bool)]
     # Earlier releases did not store whose an index is.
     whose: str | None = owner[0] if owner else None if kind == "I" else ""
-    return Key(str(kind), tuple(map(str, columns)), str(name), bool(enabled), bool(validated), whose)
+    return Key(str(kind), tuple(map(str, columns)), str(name), bool(enabled), bool(validated), owner=whose)
 
 
 def _as_ranges(ids: frozenset[int]) -> str:

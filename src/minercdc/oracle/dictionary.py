@@ -210,6 +210,6 @@ def keys_of(rows: Iterable[tuple[Any, ...]], owner: str) -> dict[str, tuple[Key,
         enforcing.add((table, index, index_owner))
         whose = index_owner if kind == "I" and index_owner != owner else ""
         same = kind, name, whose
-        key = found[table].get(same) or Key(kind, (), name, status == "ENABLED", validated == "VALIDATED", whose)
+        key = found[table].get(same) or Key(kind, (), name, status == "ENABLED", validated == "VALIDATED", owner=whose)
         found[table][same] = key._replace(columns=(*key.columns, column))
     return {table: tuple(keys.values()) for table, keys in found.items()}
