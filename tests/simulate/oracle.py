@@ -330,7 +330,7 @@ def _columns(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> R
 
 def _keys(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> Rows:
     return [
-        (table.name, "P", f"{table.name}_PK", "ENABLED", "VALIDATED", f"{table.name}_PK", name)
+        (table.name, "P", f"{table.name}_PK", "ENABLED", "VALIDATED", f"{table.name}_PK", name, binds["owner"])
         for table in _named(binds)
         for name in table.names[: table.key]
     ]

@@ -168,9 +168,10 @@ def _keys(text: str) -> tuple[Key, ...]:
 def _key(found: Sequence[Any]) -> Key:
     kind, columns, name, enabled, validated, *more = found
     # Earlier releases stored neither whose an index is nor whether a constraint is deferrable.
-    whose: str | None = more[0] if more else None if kind == "I" else ""
-    deferrable = len(more) > 1 and bool(more[1])
-    return Key(str(kind), tuple(map(str, columns)), str(name), bool(enabled), bool(validated), whose, deferrable)
+    owner = [value for value in more if not isinstance(value, bool)]
+    whose: str | None = owner[0] if owner else None if kind == "I" else ""
+    states = bool(enabled), bool(validated)
+    return Key(str(kind), tuple(map(str, columns)), str(name), *states, owner=whose, deferrable=True in more)
 
 
 def _not_nulls(text: str) -> tuple[NotNull, ...]:

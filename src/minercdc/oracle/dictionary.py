@@ -244,7 +244,8 @@ def keys_of(rows: Iterable[tuple[Any, ...]], owner: str) -> dict[str, tuple[Key,
         enforcing.add((table, index, index_owner))
         whose = index_owner if kind == "I" and index_owner != owner else ""
         same = kind, name, whose
-        new = Key(kind, (), name, status == "ENABLED", validated == "VALIDATED", whose, more[:1] == ["DEFERRABLE"])
+        states = status == "ENABLED", validated == "VALIDATED"
+        new = Key(kind, (), name, *states, owner=whose, deferrable=more[:1] == ["DEFERRABLE"])
         key = found[table].get(same, new)
         found[table][same] = key._replace(columns=(*key.columns, column))
     return {table: tuple(keys.values()) for table, keys in found.items()}

@@ -6,10 +6,10 @@
 Ids become known when a structure is read, at each start, by DDL of partitions, and when a row has one that was not known, as after
 INTERVAL has made a partition; the schema history keeps them. An id that came and went in between says nothing. Its row may be of
 
-    a table whose partitions rows make        INTERVAL, AUTOMATIC; or its parent, where it is partitioned by reference
-    a table whose list is younger than the row   partitions of before may be gone: a structure that was read late, DDL that makes partitions
-                                                 which the dictionary does not have any more when it is followed (`listed_at`)
-    a table that is not captured, and was dropped
+    a table whose partitions rows make           INTERVAL, AUTOMATIC; or its parent, where it is partitioned by reference (`parts_from`)
+    a table whose list is younger than the row   its structure was read late, or its DDL made partitions that the dictionary does not have any
+                                                 more when it is followed (`listed_at`)
+    one that is not captured, and was dropped
 
 The first two only if they had DDL since the row was written, or are gone: else the partition would be there.
 """
