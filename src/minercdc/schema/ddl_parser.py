@@ -91,8 +91,10 @@ def parse_ddl(sql: str) -> Statement | None:
             return _index(tokens)
         if tokens.take("COMMENT", "ON"):
             return _comment(tokens)
-        if tokens.take("FLASHBACK", "TABLE") or tokens.take("UNDROP", "TABLE"):
+        if tokens.take("FLASHBACK", "TABLE"):
             return _flashback(tokens)
+        if tokens.take("UNDROP", "TABLE"):
+            return Unclear(tokens.table_name(), "UNDROP TABLE", loses_rows=True)
     except Unknown as unknown:
         return Unclear(name, str(unknown))
     return None

@@ -193,6 +193,7 @@ def test_a_domain_that_is_dropped_takes_what_it_gave(
         ("flashback table item to restore point r", True, False),
         ("flashback table gone to before drop rename to item", False, True),
         ('flashback table "BIN$x==$0" to before drop', False, True),
+        ("undrop table item", False, True),
     ],
 )
 def test_flashback_of_a_table(tmp_path: Path, caplog: pytest.LogCaptureFixture, sql: str, shape: bool, loses: bool) -> None:
