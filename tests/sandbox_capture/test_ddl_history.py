@@ -10,7 +10,10 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Reader, without_versions
 from tests.sandbox_capture.test_capture import make_lab
 
+from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.events import UndecodableRow
+from minercdc.oracle.connect import connect
+from minercdc.oracle.object_ids import ObjectIds
 from minercdc.schema.table import TableSchema
 
 PARTS = "partition by range (n) (partition a values less than (10), partition b values less than (20), partition z values less than (maxvalue))"
@@ -53,6 +56,16 @@ STEPS = (
     "alter table h truncate partition old drop storage update indexes",
     "alter table h drop partition old update global indexes",
     "alter table h drop column period",
+    "alter table h modify interval constraint h_n not null",
+    "alter table h disable constraint h_n",
+    "alter table h enable novalidate constraint h_n",
+    "alter table h modify constraint h_n validate",
+    "alter table h drop primary key",
+    "alter table h rename constraint h_n to h_nn",
+    "alter table h drop constraint h_nn",
+    "alter table h add (onnull number default on null 3, chk number check (chk is not null))",
+    "alter table h add primary key (onnull)",
+    "alter table h disable primary key",
     "rename h to h2",
 )
 
@@ -75,11 +88,59 @@ def test_the_shape_after_each_statement_is_that_of_the_dictionary(
     lab.app.close()
 
 
+COPIES = (
+    "create table s (id number(9) primary key, n number(9) not null, v varchar2(5) check (v is not null), u number(3) unique)",
+    "create table c_all as select * from s where id in (1, 2)",
+    "alter table c_all modify v not null",
+    "alter table c_all add primary key (id)",
+    "alter table s modify (v not null, n null)",
+    "create table c_some (a, b unique, c not null) as select s.n, s.id, upper(s.v) from s order by 1",
+    "alter table c_some add constraint a_uk unique (a)",
+    "alter table c_some modify (a not null, b not null)",
+    "alter table c_some add (d references s (id), e date constraint e_nn not null)",
+    "alter table c_some modify d not null",
+    "alter table c_some disable constraint e_nn",
+    "alter table c_some drop constraint a_uk",
+    "alter table s drop primary key cascade",
+    "create table c_joined as select * from c_some, (select id from s where n = 1)",
+    "alter table s modify id not null",
+)
+
+
+@pytest.mark.parametrize("strategy", ["online_catalog", "redo_log_catalog"])
+def test_the_shape_of_each_time_is_known_when_all_is_over(sandbox: SandboxProcess, tmp_path: Path, strategy: str) -> None:
+    """Constraints, too, whatever they are by then."""
+    lab = make_lab(sandbox, tmp_path, committed=False, **{"log.mining.strategy": strategy})
+    reader = Reader(lab).take_snapshot()
+    expected = []
+    for statement in (*STEPS, *COPIES):
+        lab.run(statement)
+        name = "H2" if statement.startswith("rename") else "H" if statement in STEPS else statement.split()[2].upper()
+        present = lab.read_table(lab.table(name))
+        assert present is not None
+        expected.append((statement, facts(present)))
+    lab.run(
+        *(f"alter table {name} add (late_{name} number not null)" for name in ("h2", "s", "c_all", "c_some", "c_joined"))
+    )
+    reader.until_marker(1)
+    # CREATE INDEX is no message where it changes no key.
+    found = [
+        (change.ddl, facts(change.after))
+        for change in reader.schema_changes()
+        if change.after and " index " not in change.ddl
+    ]
+    expected = [(statement, shape) for statement, shape in expected if " index " not in statement]
+    for one, wanted in zip([one for one in found if one[0]], expected, strict=False):
+        assert one == wanted, wanted[0]
+    lab.app.close()
+
+
 def facts(table: TableSchema) -> object:
     """What has to be as in the dictionary: an UNUSED column has a name there that DDL does not say."""
     stored = ["" if name.startswith("SYS_C") else name for name in table.stored]
     keys = sorted((key.kind, key.columns, key.holds) for key in table.keys or ())
-    return without_versions(table).columns, table.key, stored, keys
+    not_nulls = sorted((one.column, one.holds) for one in table.not_nulls or ())
+    return without_versions(table).columns, table.key, stored, keys, not_nulls
 
 
 LATE = {
@@ -99,9 +160,9 @@ LATE = {
     "COPIED": (
         "id number(9) primary key, n number(9), v number as (n * 2)) row archival",
         "insert into {t} (id, n) values (1, 1)",
-        "create table {t}_all as select * from {t}",
+        "create table {t}_all as select x.* from {t} x where id in (1, 2)",
         "insert into {t}_all values (2, 2, 2)",
-        "create table {t}_some as select id nr, v + 1 as twice from {t}",
+        "create table {t}_some as with w as (select id, v from {t}) select w.id nr, w.v + 1 as twice from w join {t} y on w.id = y.id",
         "insert into {t}_some values (2, 2)",
         "alter table {t}_all add c date",
         "alter table {t}_some add c date",
@@ -207,4 +268,140 @@ def test_a_partition_that_was_never_seen_suspends_its_table(
     ]
     assert set(left_out) == {("MADE", "MC-4303"), ("SPLIT", "MC-4303")}
     assert {name: len(reader.changes(name)) for name in tables} == dict.fromkeys(tables, 1)
+    lab.app.close()
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_ddl_of_other_schemas_and_on_other_tables_concerns_the_captured_ones(
+    sandbox: SandboxProcess, tmp_path: Path, committed: bool
+) -> None:
+    """Followed where it stands: indexes of another schema, a copy in the current one, and both tables of an exchange."""
+    lab = make_lab(sandbox, tmp_path, committed=committed)
+    other, mine = f"{lab.schema}_o", lab.schema
+    sandbox.create_user(other)
+    lab.run(
+        "create table keyless (id number(9) not null, n number(9))",
+        "create table x (id number(9) primary key, n number(9))",
+        f"create table p (id number(9) primary key, n number(9)) {PARTS}",
+        *(f"alter table {name} add supplemental log data (all) columns" for name in ("keyless", "x", "p")),
+    )
+    reader = Reader(lab).take_snapshot()
+    with sandbox.connect() as admin, admin.cursor() as cursor:
+        cursor.execute(f"create table {other}.x (gone date)")
+        for number, (statement, keyed) in enumerate(
+            (
+                (f"create unique index {other}.i on {mine}.keyless (id)", True),
+                (f"alter index {other}.i rename to j", True),
+                (f"alter session set current_schema = {other}", True),
+                ("drop index j", False),
+                (f"alter session set current_schema = {mine}", False),
+                (f"create unique index {other}.i on keyless (id)", True),
+                (f"drop index {other}.i", False),
+            )
+        ):
+            cursor.execute(statement)
+            reader.until_marker(number)
+            known = reader.tables.find(lab.table("KEYLESS"))
+            assert known is not None
+            assert (known.key, known.keys) == (((0,), known.keys) if keyed else ((), ())), statement
+            assert facts(known) == facts(lab.read_table(known.id) or known), statement
+        cursor.execute("create table copied as select * from x")
+        cursor.execute("insert into x values (1, 1)")
+        admin.commit()
+        cursor.execute("alter table p exchange partition a with table x without validation")
+        cursor.execute("insert into x values (2, 2)")
+        cursor.execute("insert into p values (3, 3)")
+        admin.commit()
+    reader.until_marker(99)
+    copied = reader.tables.find(lab.table("COPIED"))
+    assert copied is not None
+    assert [column.name for column in copied.columns] == ["ID", "N"]
+    exchanged = [change for change in reader.schema_changes() if "exchange" in change.ddl]
+    assert [change.table.table for change in exchanged] == ["P", "X"]
+    assert {name: [after for _, _, after in reader.changes(name)] for name in ("X", "P")} == {
+        "X": [("1", "1"), ("2", "2")],
+        "P": [("3", "3")],
+    }
+    lab.app.close()
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_table_that_is_not_captured_and_dropped_suspends_no_table_whose_partitions_are_known(
+    sandbox: SandboxProcess, tmp_path: Path, committed: bool
+) -> None:
+    """All of it while the connector is down; the next one reads on in redo."""
+    lab = make_lab(sandbox, tmp_path, committed=committed)
+    other = f"{lab.schema}_o"
+    sandbox.create_user(other)
+    interval = "partition by range (n) interval (10) (partition a values less than (10))"
+    bounded = "partition by range (n) (partition a values less than (10))"
+    for name, tail in {"ADDED": bounded, "SPLIT": PARTS, "MERGED": PARTS, "GROWN": interval}.items():
+        lab.run(f"create table {name} (id number(9) primary key, n number(9)) {tail}")
+        lab.run(f"alter table {name} add supplemental log data (all) columns")
+    with sandbox.connect() as admin, admin.cursor() as cursor:
+        cursor.execute(f"create table {other}.staged (id number(9), n number(9))")
+        first = Reader(lab).take_snapshot()
+        first.until_marker(1)
+        time.sleep(5)  # DDL so shortly before a row may be after it
+        for statement in (
+            "alter table added add partition b values less than (20)",
+            "alter table split split partition a at (5) into (partition a1, partition a2)",
+            "alter table merged merge partitions a, b into partition ab",
+            "insert into added values (1, 15)",
+            "insert into split values (1, 3)",
+            "insert into merged values (1, 3)",
+            "insert into grown values (1, 99)",
+        ):
+            lab.run(statement)
+            lab.app.commit()
+        cursor.execute(f"insert into {other}.staged values (7, 7)")
+        admin.commit()
+        cursor.execute(f"drop table {other}.staged purge")
+    assert isinstance(first.position, LogMinerPosition)
+    second = Reader(lab, first.position, first.tables).until_marker(2, on_failure="suspend")
+    assert [event.table for event in second.events if isinstance(event, UndecodableRow)] == []
+    assert {name: len(second.changes(name)) for name in ("ADDED", "SPLIT", "MERGED", "GROWN")} == dict.fromkeys(
+        ("ADDED", "SPLIT", "MERGED", "GROWN"), 1
+    )
+    lab.app.close()
+
+
+def test_the_dictionary_says_what_refers_to_a_table_and_what_makes_its_partitions(
+    sandbox: SandboxProcess, tmp_path: Path
+) -> None:
+    lab = make_lab(sandbox, tmp_path)
+    lab.run(
+        "create table par (id number(9) primary key, up number(9) references par on delete cascade)",
+        "create table kid (id number(9) primary key, p number(9) references par on delete cascade)",
+        "create table grand (id number(9) primary key, k number(9) references kid on delete cascade)",
+        "create table loose (id number(9) primary key, k number(9) references kid)",
+        "create table off (id number(9) primary key, k number(9) references kid on delete cascade disable)",
+        "create table twice (id number(9) primary key, k number(9) references kid, g number(9) references grand on delete cascade)",
+        f"create table bounded (id number(9) primary key, n number(9)) {PARTS}",
+        "create table grown (id number(9) primary key, n number(9)) partition by range (n) interval (9) (partition a values less than (9))",
+        "create table listed (id number(9) primary key, n number(9)) partition by list (n) automatic (partition a values (1))",
+    )
+    ids = ObjectIds(lambda _: connect(lab.config, "pdb"))
+    found = {child.table.table: child for child in ids.children(lab.table("PAR"))}
+    assert {name: child.cascades for name, child in found.items()} == {
+        **{"KID": True, "GRAND": True, "TWICE": True},
+        **{"LOOSE": False, "OFF": False},
+    }
+    assert not any(child.by_reference for child in found.values())
+    tables = {name: lab.read_table(lab.table(name)) for name in (*found, "ITEM", "BOUNDED", "GROWN", "LISTED")}
+    assert {name: child.object_id for name, child in found.items()} == {
+        name: table.object_id for name, table in tables.items() if name in found and table is not None
+    }
+    assert all(child.changed is not None for child in found.values())
+    sources = {name: table.parts_from for name, table in tables.items() if table is not None and table.parts_from}
+    assert sources == {"BOUNDED": "DDL", "GROWN": "ROWS", "LISTED": "ROWS"}
+    known = [table for name, table in tables.items() if table is not None and name in (*sources, "ITEM")]
+    assert ids.sources(known) == {lab.table(name): sources.get(name, "DDL") for name in (*sources, "ITEM")}
+    bounded = tables["BOUNDED"]
+    assert bounded is not None
+    assert (bounded.listed_at is None, known[0].listed_at) == (False, None)
+    listing = ids.listing(bounded)
+    assert listing is not None
+    assert (listing.source, listing.ids, sorted(listing.created)) == ("DDL", bounded.parts, ["A", "B", "Z"])
+    assert frozenset(number for number, _ in listing.created.values()) == bounded.parts
     lab.app.close()

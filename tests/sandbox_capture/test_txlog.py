@@ -230,6 +230,24 @@ def test_soft_deletes_come_as_deletes(lab: TxlogLab) -> None:
     assert deleted.after is None
 
 
+def test_a_soft_delete_is_that_of_the_table_that_is_spelled_so(lab: TxlogLab) -> None:
+    """Of tables whose names differ in case, that in upper case is meant where none is spelled like the property."""
+    for name in ("TWIN", "Twin"):
+        lab.run(f'create table "{name}" (id number(9) primary key, gone char(1))')
+    lab.install()
+    for given, gone in (("twin", "TWIN"), ("Twin", "Twin"), ('"Twin"', "Twin")):
+        lab.settings = {"minercdc.txlog.soft.delete": f"{lab.schema}.{given}=GONE:Y"}
+        run = Run(lab)
+        for name in ("TWIN", "Twin"):
+            lab.run(f"""merge into "{name}" t using dual on (id = 1) when matched then update set gone = 'Y'
+                when not matched then insert values (1, 'Y')""")
+        lab.app.commit()
+        run.until(lambda run=run: len(run.changes) == 2)  # type: ignore[misc]
+        assert sorted(change[:2] for change in run.changes) == sorted(
+            ("d" if name == gone else "u", name) for name in ("TWIN", "Twin")
+        )
+
+
 def test_large_values_come_as_they_are_stored(lab: TxlogLab) -> None:
     lab.run("create table large (id number(9) primary key, t clob, b blob)")
     lab.install()

@@ -318,7 +318,7 @@ def _named(binds: Mapping[str, Any]) -> list[Table]:
 def _columns(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> Rows:
     return [
         (
-            *(table.name, "YES", "NO", place + 1, name, kind, 22 if kind == "NUMBER" else length),
+            *(table.name, "YES", "NO", place + 1, "NO", name, kind, 22 if kind == "NUMBER" else length),
             *((0, length, 0) if kind == "NUMBER" else (length, None, None)),
             "N" if place < table.key else "Y",
             None,
@@ -330,7 +330,10 @@ def _columns(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> R
 
 def _keys(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> Rows:
     return [
-        (table.name, "P", f"{table.name}_PK", "ENABLED", "VALIDATED", f"{table.name}_PK", name)
+        (
+            *(table.name, "P", f"{table.name}_PK", "ENABLED", "VALIDATED", f"{table.name}_PK", name),
+            *(binds["owner"], "NOT DEFERRABLE", None),
+        )
         for table in _named(binds)
         for name in table.names[: table.key]
     ]
@@ -415,6 +418,7 @@ _ANSWERS: Final[list[tuple[str, Callable[..., Rows], tuple[str, ...]]]] = [
     ("NUM_ROWS", _statistics, _LOST),
     ("FROM ALL_TABLES", _tables, _LOST),
     ("FROM ALL_TAB_COLS", _columns, _LOST),
+    ("SEARCH_CONDITION_VC", _nothing, ()),
     ("FROM ALL_CONSTRAINTS", _keys, _LOST),
     ("FROM ALL_INDEXES", _nothing, ()),
     ("SYSDATE FROM DUAL", lambda connection, _, __: [(connection.source.time().replace(microsecond=0),)], _LOST),

@@ -137,6 +137,9 @@ class Catalog:
             for user in place.users.values():
                 if not hasattr(user, "proxies"):
                     user.proxies = set()
+            for table in (*place.tables.values(), *place.dropped.values()):
+                if not hasattr(table, "index_organized"):
+                    table.index_organized = False
             for view in place.views.values():
                 if not hasattr(view, "broken"):
                     view.names, view.broken = frozenset(), False

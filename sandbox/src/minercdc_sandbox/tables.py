@@ -140,6 +140,7 @@ class Constraint:
     :param reference: of foreign keys owner and table, and the columns there; None of others.
     :param delete_rule: of foreign keys NO ACTION, CASCADE or SET NULL.
     :param deferrable, deferred: DEFERRABLE, and INITIALLY DEFERRED.
+    :param changed: when it was made, enabled or disabled, in host seconds (Reference, ALL_CONSTRAINTS, LAST_CHANGE).
     """
 
     name: str
@@ -155,11 +156,13 @@ class Constraint:
     deferrable: bool = False
     deferred: bool = False
     rely: bool = False
+    changed: float = 0.0
 
 
 @dataclass(slots=True)
 class Index:
-    """An index of stored columns, by name in their order, also one that enforces a key; `created` is in host seconds."""
+    """An index of stored columns, by name in their order, also one that enforces a key; `created` is in host seconds. `implied`: it was made
+    with a key, and goes with it, whatever they are called by then."""
 
     owner: str
     name: str
@@ -167,6 +170,7 @@ class Index:
     unique: bool
     object_id: int
     created: float
+    implied: bool = False
 
 
 @dataclass(slots=True)
@@ -205,6 +209,7 @@ class Table:
     :param virtual: virtual columns, each with its place among all columns.
     :param analyzed: host seconds when DBMS_STATS last counted its rows, and how many there were; None before.
     :param history_of: the data object id whose old versions lie apart, which TRUNCATE leaves as it was; 0 before any move.
+    :param index_organized: made with ORGANIZATION INDEX, which is a heap here: its primary key stays.
     :param temporary: of a global temporary table TRANSACTION or SESSION: how long its rows live; None of any other.
     :param dropped_as: its BIN$ name in the recycle bin; None elsewhere.
     """
@@ -238,6 +243,7 @@ class Table:
     read_only: bool = False
     analyzed: tuple[float, int] | None = None
     history_of: int = 0
+    index_organized: bool = False
 
     @property
     def has_history(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from minercdc.config.section import Section
+from minercdc.config.table_names import plain_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ def _strategies(value: Any) -> Any:
         columns = tuple(name.strip() for name in listed.split(",") if name.strip())
         if table.count(".") != 1 or (kind, min(len(columns), 2)) not in (("ora_rowscn", 0), ("column", 1), ("greatest", 2)):
             raise ValueError(f"'{part}' is not SCHEMA.TABLE=ora_rowscn, =column:NAME or =greatest:NAME,NAME")
-        found[table.upper()] = Strategy(kind, columns)
+        found[plain_name(table)] = Strategy(kind, columns)
     return found
 
 

@@ -68,7 +68,7 @@ _SCN_TOKEN = "snapshot.enhance.predicate.scn"
 class ConnectorConfig:
     """A whole configuration, in sections, and what belongs to none of them.
 
-    :param snapshot_selects: SELECTs by upper-case `SCHEMA.TABLE`.
+    :param snapshot_selects: SELECTs by the names of their tables, as of `selects.plain_name`.
     :param kafka_client, signal_client: librdkafka's settings for the data, and for the signal topic; `lake_spark`: Spark's
         (`spark.*`).
     :param ignored: properties without effect, with the reason; `not_read`: of these, the ones that Debezium does not read either.

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from minercdc.config.section import Section
+from minercdc.config.table_names import plain_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ def _deletes(value: Any) -> Any:
         column, colon, wanted = test.partition(":")
         if not colon or not column.strip() or not wanted or (table != "*" and table.count(".") != 1):
             raise ValueError(f"'{part}' is neither COLUMN:VALUE nor SCHEMA.TABLE=COLUMN:VALUE")
-        found[table.upper()] = SoftDelete(column.strip(), wanted)
+        found[plain_name(table)] = SoftDelete(column.strip(), wanted)
     return found
 
 

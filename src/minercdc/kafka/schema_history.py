@@ -27,6 +27,7 @@ from minercdc.offset import JsonValue
 _READ_AGAIN = "structures_read_anew"  # a stored member: the name stays
 _ROWS = "rows"  # an initial snapshot reads the table's rows as of the SCN: who keeps a copy knows that older rows are gone
 IDS_ONLY = "ids_only"  # nothing but the ids of the table's partitions has changed
+TRUNCATED = "truncated"  # name of the table that is empty, which need not be that of the statement
 _TIME = "time_us"  # of the source: `ts_ms` is when the record was written, which may be much later
 _RECOVERY = "Start once with snapshot.mode=recovery, which reads the structures from the database again."
 
@@ -168,7 +169,7 @@ def starts_over(value: bytes, server: str) -> bool:
 def document_of(change: SchemaChange, position: Mapping[str, JsonValue], *, server: str, ts_ms: int) -> dict[str, JsonValue]:
     """The record of a change, in Debezium's form.
 
-    :param position: of the source; `scn`, `time_us`, `snapshot` and `rows` of the change replace such members of it.
+    :param position: of the source; `scn`, `time_us`, `snapshot`, `rows` and the like of the change replace such members of it.
     :param server: topic.prefix.
     :param ts_ms: when it is written, milliseconds since the epoch.
     """
@@ -185,7 +186,8 @@ def document_of(change: SchemaChange, position: Mapping[str, JsonValue], *, serv
 
 def _found_by(change: SchemaChange) -> dict[str, JsonValue]:
     found: dict[str, JsonValue] = {"scn": str(change.scn), _TIME: change.time_us, "snapshot": change.snapshot}
-    return found | ({_ROWS: True} if change.rows else {}) | ({IDS_ONLY: True} if change.ids_only else {})
+    found |= ({_ROWS: True} if change.rows else {}) | ({IDS_ONLY: True} if change.ids_only else {})
+    return found | ({TRUNCATED: change.table.table} if change.truncate else {})
 
 
 def time_of(document: Mapping[str, Any]) -> int:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from minercdc.events import SchemaChange
 from minercdc.offset import JsonValue
-from minercdc.schema.table import Column, Key, TableId, TableSchema
+from minercdc.schema.table import Column, Key, NotNull, TableId, TableSchema
 
 # java.sql.Types and Oracle's own type codes, as Debezium prints them
 _JDBC_TYPES = {
@@ -150,16 +150,32 @@ def _attributes(table: TableSchema) -> dict[str, str]:
         found["PARTITION_IDS"] = _as_ranges(table.parts)
     if table.keys is not None:
         found["KEYS"] = json.dumps(table.keys)
+    if table.not_nulls is not None:
+        found["NOT_NULLS"] = json.dumps(table.not_nulls)
     if table.read_at is not None:
         found["READ_AT"] = table.read_at.isoformat()
+    if table.parts_from:
+        found["PARTITIONS_FROM"] = table.parts_from
+    if table.listed_at is not None:
+        found["PARTITIONS_LISTED_AT"] = table.listed_at.isoformat()
     return found
 
 
 def _keys(text: str) -> tuple[Key, ...]:
-    return tuple(
-        Key(str(kind), tuple(map(str, columns)), str(name), bool(enabled), bool(validated))
-        for kind, columns, name, enabled, validated in json.loads(text)
-    )
+    return tuple(map(_key, json.loads(text)))
+
+
+def _key(found: Sequence[Any]) -> Key:
+    kind, columns, name, enabled, validated, *more = found
+    # Earlier releases stored neither whose an index is nor whether a constraint is deferrable.
+    owner = [value for value in more if not isinstance(value, bool)]
+    whose: str | None = owner[0] if owner else None if kind == "I" else ""
+    states = bool(enabled), bool(validated)
+    return Key(str(kind), tuple(map(str, columns)), str(name), *states, owner=whose, deferrable=True in more)
+
+
+def _not_nulls(text: str) -> tuple[NotNull, ...]:
+    return tuple(NotNull(str(column), str(name), *map(bool, states)) for column, name, *states in json.loads(text))
 
 
 def _as_ranges(ids: frozenset[int]) -> str:
@@ -270,5 +286,10 @@ def table_of(change: Mapping[str, Any]) -> TableSchema:
         comment=structure.get("comment") or change.get("comment"),
         parts=_from_ranges(attributes["PARTITION_IDS"]) if "PARTITION_IDS" in attributes else None,
         keys=_keys(attributes["KEYS"]) if "KEYS" in attributes else None,
+        not_nulls=_not_nulls(attributes["NOT_NULLS"]) if "NOT_NULLS" in attributes else None,
         read_at=datetime.fromisoformat(attributes["READ_AT"]) if "READ_AT" in attributes else None,
+        parts_from=attributes.get("PARTITIONS_FROM", ""),
+        listed_at=datetime.fromisoformat(attributes["PARTITIONS_LISTED_AT"])
+        if "PARTITIONS_LISTED_AT" in attributes
+        else None,
     )

@@ -19,7 +19,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError, SchemaHistoryError
 from minercdc.events import SchemaChange
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.schema_history import IDS_ONLY, changes_of, starts_over, time_of
+from minercdc.kafka.schema_history import IDS_ONLY, TRUNCATED, changes_of, starts_over, time_of
 from minercdc.kafka.sink import stored_offset
 from minercdc.lake.read_back import refuse_other_forms
 from minercdc.lake.topic_owners import TopicTable, owner_of
@@ -272,12 +272,17 @@ class TableHistories:
             if change.snapshot:
                 self._note_found(change, table, scn)
             self._add_version(table, scn, without_comments(change.after), alter, ddl, created=created)
-            if isinstance(statement, AlterTable | Unclear) and statement.loses_rows:
+            # Beside the table that it names, TRUNCATE .. CASCADE may have emptied others.
+            if isinstance(statement, TruncateTable) or (
+                isinstance(statement, AlterTable | Unclear) and statement.loses_rows
+            ):
                 table.lost.append((scn, ddl))
             if isinstance(statement, AlterTable | Unclear) and statement.moves_rows:
                 table.moved.append((scn, ddl))
-        if isinstance(statement, TruncateTable):
+        if isinstance(statement, TruncateTable) and not document["tableChanges"]:
             name = statement.name.within(document.get("databaseName") or "", document.get("schemaName") or "")
+            if (emptied := document["position"].get(TRUNCATED)) is not None:
+                name = name._replace(schema=document["schemaName"], table=emptied)
             if name in self._tables:
                 self._tables[name].truncated.append(scn)
                 self._tables[name].times[scn] = time_of(document)

@@ -7,40 +7,50 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
 import oracledb
 
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.dependent_tables import read_part_sources
 from minercdc.oracle.name_lists import listed, lists
-from minercdc.oracle.object_ids import read_parts
+from minercdc.oracle.object_ids import read_host_time, read_parts
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.table import Column, Key, TableId, TableSchema, key_of
+from minercdc.schema.table import Column, Key, NotNull, TableId, TableSchema, key_of
 
 _TABLES = "SELECT OWNER, TABLE_NAME FROM ALL_TABLES WHERE TEMPORARY = 'N' AND NESTED = 'NO' AND IOT_NAME IS NULL"
 # INVISIBLE columns have no COLUMN_ID, and one that is made VISIBLE again gets the last: by INTERNAL_COLUMN_ID a column stays
 # where DDL put it.
 _COLUMNS = (
-    "SELECT TABLE_NAME, USER_GENERATED, VIRTUAL_COLUMN, SEGMENT_COLUMN_ID, COLUMN_NAME, DATA_TYPE, DATA_LENGTH, CHAR_LENGTH, DATA_PRECISION, DATA_SCALE, NULLABLE, DATA_DEFAULT"
+    "SELECT TABLE_NAME, USER_GENERATED, VIRTUAL_COLUMN, SEGMENT_COLUMN_ID, DEFAULT_ON_NULL, COLUMN_NAME, DATA_TYPE, DATA_LENGTH, CHAR_LENGTH, DATA_PRECISION, DATA_SCALE, NULLABLE, DATA_DEFAULT"
     " FROM ALL_TAB_COLS WHERE OWNER = :owner AND TABLE_NAME IN ({names})"
     " ORDER BY TABLE_NAME, INTERNAL_COLUMN_ID"
 )
 # What SET UNUSED makes of a column's name: SYS_C00002_26031210:31:02$.
 _UNUSED = re.compile(r"SYS_C\d+_\d+:\d\d:\d\d\$")
 _KEYS = (
-    "SELECT C.TABLE_NAME, C.CONSTRAINT_TYPE, C.CONSTRAINT_NAME, C.STATUS, C.VALIDATED, C.INDEX_NAME, K.COLUMN_NAME"
+    "SELECT C.TABLE_NAME, C.CONSTRAINT_TYPE, C.CONSTRAINT_NAME, C.STATUS, C.VALIDATED, C.INDEX_NAME, K.COLUMN_NAME, NVL(C.INDEX_OWNER, C.OWNER), C.DEFERRABLE, C.LAST_CHANGE"
     " FROM ALL_CONSTRAINTS C JOIN ALL_CONS_COLUMNS K ON K.OWNER = C.OWNER AND K.CONSTRAINT_NAME = C.CONSTRAINT_NAME"
     " WHERE C.OWNER = :owner AND C.TABLE_NAME IN ({names}) AND C.CONSTRAINT_TYPE IN ('P', 'U')"
     " ORDER BY C.TABLE_NAME, C.CONSTRAINT_TYPE, C.CONSTRAINT_NAME, K.POSITION"
 )
+# The text of a NOT NULL constraint is Oracle's own. A CHECK may have the same; then the column is nullable.
+_NOT_NULLS = (
+    "SELECT C.TABLE_NAME, K.COLUMN_NAME, C.CONSTRAINT_NAME, C.STATUS, C.VALIDATED, C.DEFERRABLE, C.LAST_CHANGE"
+    " FROM ALL_CONSTRAINTS C JOIN ALL_CONS_COLUMNS K ON K.OWNER = C.OWNER AND K.CONSTRAINT_NAME = C.CONSTRAINT_NAME"
+    " WHERE C.OWNER = :owner AND C.TABLE_NAME IN ({names}) AND C.CONSTRAINT_TYPE = 'C'"
+    " AND C.SEARCH_CONDITION_VC = '\"' || K.COLUMN_NAME || '\" IS NOT NULL'"
+    " ORDER BY C.TABLE_NAME, K.COLUMN_NAME, C.CONSTRAINT_NAME"
+)
 _UNIQUE_INDEXES = (
-    "SELECT I.TABLE_NAME, 'I', I.INDEX_NAME, 'ENABLED', 'VALIDATED', NULL, K.COLUMN_NAME"
+    "SELECT I.TABLE_NAME, 'I', I.INDEX_NAME, 'ENABLED', 'VALIDATED', NULL, K.COLUMN_NAME, I.OWNER, 'NOT DEFERRABLE', NULL"
     " FROM ALL_INDEXES I JOIN ALL_IND_COLUMNS K ON K.INDEX_OWNER = I.OWNER AND K.INDEX_NAME = I.INDEX_NAME"
     " WHERE I.TABLE_OWNER = :owner AND I.TABLE_NAME IN ({names}) AND I.UNIQUENESS = 'UNIQUE'"
-    " ORDER BY I.TABLE_NAME, I.INDEX_NAME, K.COLUMN_POSITION"
+    " ORDER BY I.TABLE_NAME, I.INDEX_NAME, I.OWNER, K.COLUMN_POSITION"
 )
 _OBJECTS = (
     "SELECT OBJECT_NAME, OBJECT_ID FROM ALL_OBJECTS"
@@ -126,28 +136,58 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
     with oracle_errors(f"reading the tables of {owner}"), connection.cursor() as cursor:
         columns: dict[str, list[Column]] = defaultdict(list)
         stored: dict[str, dict[int, str]] = defaultdict(dict)
-        for table, user_generated, virtual, place, *facts in listed(cursor, _COLUMNS, owner, names):
+        on_null: set[tuple[str, str]] = set()
+        for table, user_generated, virtual, place, default_on_null, *facts in listed(cursor, _COLUMNS, owner, names):
             if place is not None:
                 stored[table][int(place)] = facts[0]
+            if default_on_null == "YES":
+                on_null.add((table, facts[0]))
             if user_generated == "YES" and virtual == "NO" and not _UNUSED.fullmatch(facts[0]):
                 columns[table].append(column_of(*facts))
-        constraints = listed(cursor, _KEYS, owner, names)
-        keys = keys_of([*constraints, *listed(cursor, _UNIQUE_INDEXES, owner, names)])
+        constraints = list(listed(cursor, _KEYS, owner, names))
+        keys = keys_of([*constraints, *listed(cursor, _UNIQUE_INDEXES, owner, names)], owner)
+        not_nulls: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+        for table, *one in listed(cursor, _NOT_NULLS, owner, names):
+            not_nulls[table].append(tuple(one))
+        changed = _times(
+            [
+                *((row[0], row[2], row[-1]) for row in constraints),
+                *((t, one[1], one[-1]) for t in not_nulls for one in not_nulls[t]),
+            ]
+        )
         objects = dict(listed(cursor, _OBJECTS, owner, names))
-    parts = read_parts(connection, [TableId(database, owner, name) for name in columns])
+    tables = [TableId(database, owner, name) for name in columns]
+    parts = read_parts(connection, tables)
+    sources = read_part_sources(connection, parts)
+    taken_at = read_host_time(connection) if parts else None  # after: a partition of before may be gone by then
     for name, its_columns in columns.items():
         if name not in objects:
             continue
-        its_keys = keys.get(name, ())
+        its_keys, table = keys.get(name, ()), TableId(database, owner, name)
         yield TableSchema(
-            TableId(database, owner, name),
+            table,
             tuple(its_columns),
             key_of(its_columns, its_keys),
             object_id=int(objects[name] or 0),
             keys=its_keys,
+            not_nulls=not_nulls_of(
+                its_columns, its_keys, not_nulls[name], {column for table, column in on_null if table == name}
+            ),
+            changed=changed[name],
             stored=tuple(column for _, column in sorted(stored[name].items())),
-            parts=parts.get(TableId(database, owner, name)),
+            parts=parts.get(table),
+            parts_from=sources[table] if table in parts else "",
+            listed_at=taken_at if table in parts else None,
         )
+
+
+def _times(rows: Iterable[tuple[str, str, datetime | None]]) -> dict[str, dict[str, datetime]]:
+    """The time of each constraint that has one, by table and name."""
+    found: dict[str, dict[str, datetime]] = defaultdict(dict)
+    for table, name, time in rows:
+        if time is not None:
+            found[table][name] = time
+    return found
 
 
 def _with_comments(
@@ -189,18 +229,43 @@ def column_of(
     )
 
 
-def keys_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, tuple[Key, ...]]:
+def keys_of(rows: Iterable[tuple[Any, ...]], owner: str) -> dict[str, tuple[Key, ...]]:
     """The keys of each table: its constraints in order of name, and the unique indexes that enforce none of them.
 
-    :param rows: table, kind (`Key.kind`), name, STATUS, VALIDATED, name of the constraint's index, column; columns of a key in their
-        order, constraints before indexes.
+    :param rows: table, kind (`Key.kind`), name, STATUS, VALIDATED, name of the constraint's index, column, owner of the index,
+        DEFERRABLE, LAST_CHANGE; columns of a key in their order, constraints before indexes.
+    :param owner: of the tables.
     """
-    found: dict[str, dict[tuple[str, str], Key]] = defaultdict(dict)
-    enforcing: set[tuple[str, str]] = set()
-    for table, kind, name, status, validated, index, column in rows:
-        if kind == "I" and (table, name) in enforcing:
+    found: dict[str, dict[tuple[str, str, str], Key]] = defaultdict(dict)
+    enforcing: set[tuple[str, str, str]] = set()
+    for table, kind, name, status, validated, index, column, index_owner, *more in rows:
+        if kind == "I" and (table, name, index_owner) in enforcing:
             continue
-        enforcing.add((table, index))
-        key = found[table].get((kind, name)) or Key(kind, (), name, status == "ENABLED", validated == "VALIDATED")
-        found[table][kind, name] = key._replace(columns=(*key.columns, column))
+        enforcing.add((table, index, index_owner))
+        whose = index_owner if kind == "I" and index_owner != owner else ""
+        same = kind, name, whose
+        states = status == "ENABLED", validated == "VALIDATED"
+        new = Key(kind, (), name, *states, owner=whose, deferrable=more[:1] == ["DEFERRABLE"])
+        key = found[table].get(same, new)
+        found[table][same] = key._replace(columns=(*key.columns, column))
     return {table: tuple(keys.values()) for table, keys in found.items()}
+
+
+def not_nulls_of(
+    columns: Iterable[Column], keys: Iterable[Key], rows: Iterable[tuple[Any, ...]], on_null: Collection[str] = ()
+) -> tuple[NotNull, ...]:
+    """The NOT NULL constraints of a table, so that they and the keys say the same of its columns as the dictionary does: a constraint
+    that would make a nullable column NOT NULL is a CHECK with the same text, and is left out; a column that is NOT NULL without one
+    has one that is not known.
+
+    :param rows: column, name, STATUS, VALIDATED, DEFERRABLE, LAST_CHANGE.
+    :param on_null: names of columns whose DEFAULT is ON NULL.
+    """
+    nullable = {column.name: column.nullable for column in columns}
+    found = [
+        NotNull(column, name, status == "ENABLED", validated == "VALIDATED", deferrable == "DEFERRABLE", column in on_null)
+        for column, name, status, validated, deferrable, _ in rows
+    ]
+    found = [one for one in found if not (one.holds and nullable.get(one.column))]
+    said = {one.column for one in found if one.holds} | {name for key in keys if key.is_not_null for name in key.columns}
+    return (*found, *(NotNull(name) for name, may in nullable.items() if not may and name not in said))

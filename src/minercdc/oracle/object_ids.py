@@ -14,10 +14,15 @@ from typing import Final, NamedTuple, TypeAlias
 import oracledb
 
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.dependent_tables import Child, read_children, read_part_sources
 from minercdc.oracle.name_lists import listed, lists
 from minercdc.schema.table import TableId, TableSchema
 
 _TABLES: Final = "SELECT OBJECT_ID, OWNER, OBJECT_NAME, LAST_DDL_TIME FROM ALL_OBJECTS WHERE OBJECT_TYPE = 'TABLE' AND OBJECT_ID IN ({list})"
+_LISTING: Final = (
+    "SELECT SUBOBJECT_NAME, OBJECT_ID, CREATED, OBJECT_TYPE FROM ALL_OBJECTS"
+    " WHERE OWNER = :owner AND OBJECT_NAME IN ({names}) AND OBJECT_TYPE IN ('TABLE PARTITION', 'TABLE SUBPARTITION')"
+)
 _PARTS: Final = (
     "SELECT OBJECT_NAME, OBJECT_ID FROM ALL_OBJECTS"
     " WHERE OWNER = :owner AND OBJECT_NAME IN ({names}) AND OBJECT_TYPE IN ('TABLE PARTITION', 'TABLE SUBPARTITION')"
@@ -38,6 +43,21 @@ _TEMPORARY: Final = "SELECT TABLE_NAME FROM ALL_TABLES WHERE OWNER = :owner AND 
 
 Connect: TypeAlias = Callable[[str], oracledb.Connection]
 """Opens a connection to where the tables of a database are, by its name."""
+
+
+class Listing(NamedTuple):
+    """The partitions that a table has.
+
+    :param ids: of its partitions and subpartitions, and of the index that it is stored in.
+    :param created: by the name of a partition its id and when it was made; () where it has subpartitions, too.
+    :param source: what makes more of them (`TableSchema.parts_from`).
+    :param taken_at: by when that was so, by the time of the database's host, in whole seconds.
+    """
+
+    ids: frozenset[int]
+    created: dict[str, tuple[int, datetime]]
+    source: str
+    taken_at: datetime
 
 
 class _Present(NamedTuple):
@@ -66,6 +86,27 @@ class ObjectIds:
                 found[by_name[name]] = ids
         return found
 
+    def listing(self, table: TableSchema) -> Listing | None:
+        """The partitions that a table with an object id has now, whatever it is called by now; None when it is gone."""
+        with closing(self._connect(table.id.database)) as connection:
+            found = _present(connection, {table.object_id: table.id}).get(table.object_id)
+            return read_listing(connection, found.name) if found is not None else None
+
+    def sources(self, tables: Iterable[TableSchema]) -> dict[TableId, str]:
+        """What makes the partitions of these tables now (`TableSchema.parts_from`), by the names of `tables`; without those that are
+        gone. The tables are of one database and have object ids."""
+        wanted = {table.object_id: table.id for table in tables}
+        if not wanted:
+            return {}
+        with closing(self._connect(next(iter(wanted.values())).database)) as connection:
+            by_name = {one.name: wanted[object_id] for object_id, one in _present(connection, wanted).items()}
+            return {by_name[name]: source for name, source in read_part_sources(connection, by_name).items()}
+
+    def children(self, table: TableId) -> tuple[Child, ...]:
+        """The tables that refer to a table now, directly or by others."""
+        with closing(self._connect(table.database)) as connection:
+            return read_children(connection, table)
+
     def altered(self, tables: Iterable[TableSchema], since: datetime) -> frozenset[TableId]:
         """Which of these tables had DDL since that time of the database's host, or are gone. The tables are of one database."""
         wanted = {table.object_id: table.id for table in tables}
@@ -93,14 +134,8 @@ class ObjectIds:
 
     def host_time(self, database: str) -> datetime:
         """The time of the database's host, in whole seconds, by whose clock redo has its times."""
-        with (
-            closing(self._connect(database)) as connection,
-            oracle_errors("reading the time"),
-            connection.cursor() as cursor,
-        ):
-            cursor.execute("SELECT SYSDATE FROM DUAL")
-            found: list[tuple[datetime]] = cursor.fetchall()
-            return found[0][0]
+        with closing(self._connect(database)) as connection:
+            return read_host_time(connection)
 
     def is_temporary(self, table: TableId) -> bool:
         """Whether there is a temporary table of this name."""
@@ -117,6 +152,26 @@ class ObjectIds:
         with closing(self._connect(table.id.database)) as connection:
             found = _present(connection, {table.object_id: table.id}).get(table.object_id)
         return found.name if found is not None else None
+
+
+def read_listing(connection: oracledb.Connection, table: TableId) -> Listing:
+    """The partitions that a table has now. Raises SourceError or PrerequisiteError when Oracle refuses."""
+    with oracle_errors("reading the partitions of a table"), connection.cursor() as cursor:
+        rows = listed(cursor, _LISTING, table.schema, [table.table])
+        index = listed(cursor, _INDEX_ORGANIZED, table.schema, [table.table])
+    taken_at = read_host_time(connection)  # after: a partition of before may be gone by then
+    composite = any(kind == "TABLE SUBPARTITION" for *_, kind in rows)
+    created = {name: (int(object_id), at) for name, object_id, at, _ in rows} if not composite else {}
+    ids = frozenset(int(object_id) for _, object_id, *_ in (*rows, *index))
+    return Listing(ids, created, read_part_sources(connection, [table])[table], taken_at)
+
+
+def read_host_time(connection: oracledb.Connection) -> datetime:
+    """The time of the database's host, in whole seconds. Raises SourceError or PrerequisiteError when Oracle refuses."""
+    with oracle_errors("reading the time"), connection.cursor() as cursor:
+        cursor.execute("SELECT SYSDATE FROM DUAL")
+        found: list[tuple[datetime]] = cursor.fetchall()
+        return found[0][0]
 
 
 def read_parts(connection: oracledb.Connection, tables: Collection[TableId]) -> dict[TableId, frozenset[int]]:

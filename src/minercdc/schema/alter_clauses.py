@@ -77,7 +77,7 @@ _TABLE: Final[dict[str, Effect]] = {
     **dict.fromkeys(
         """PCTFREE PCTUSED INITRANS MAXTRANS STORAGE TABLESPACE LOGGING NOLOGGING FILESYSTEM_LIKE_LOGGING COMPRESS NOCOMPRESS INMEMORY
         ILM ALLOCATE DEALLOCATE CACHE NOCACHE RESULT_CACHE UPGRADE MINIMIZE NOMINIMIZE PARALLEL NOPARALLEL MONITORING NOMONITORING
-        READ REKEY ANNOTATIONS INDEXING OVERFLOW PCTTHRESHOLD INCLUDING KEY MAPPING FLASHBACK MEMOPTIMIZE BUFFER_POOL CHUNK
+        READ REKEY ANNOTATIONS INDEXING OVERFLOW PCTTHRESHOLD INCLUDING KEY MAPPING NOMAPPING FLASHBACK MEMOPTIMIZE BUFFER_POOL CHUNK
         SUPPLEMENTAL DEFAULT REJECT LOCATION ACCESS PROJECT STORE ALLOW DISALLOW XMLSCHEMA""".split(),  # noqa: SIM905
         N,
     ),
@@ -97,12 +97,15 @@ _TABLE: Final[dict[str, Effect]] = {
     "ROW ARCHIVAL": ORDER,
     "NO ROW ARCHIVAL": ORDER,
     "SHRINK SPACE": MOVED,
+    "SHRINK SPACE CHECK": N,
+    "REFRESH INTERVAL": N,  # of a duplicated table
     "COALESCE": N,  # of an index-organized table
     "ADD OVERFLOW": N,
     "ADD CLUSTERING": N,
     "MODIFY CLUSTERING": N,
     "DROP CLUSTERING": N,
     "ADD EXTERNAL PARTITION": N,
+    "MODIFY EXTERNAL PARTITION": N,
     "DROP EXTERNAL PARTITION": N,
     # move_table_clause, modify_to_partitioned
     "MOVE": MOVED,
@@ -165,6 +168,7 @@ def of_parts(begin: tuple[str, ...], effect: Effect, words: Sequence[str]) -> Ef
     subpartitions = any(
         words[at : at + 2] in (["ADD", "SUBPARTITION"], ["COALESCE", "SUBPARTITION"]) for at in range(len(words))
     )
-    if begin[0] == "MODIFY" and subpartitions and "VALUES" not in words:
+    shrinks = any(words[at : at + 2] == ["SHRINK", "SPACE"] for at in range(len(words)))
+    if begin[0] == "MODIFY" and (shrinks or (subpartitions and "VALUES" not in words)):
         effect |= Effect.MOVED
     return effect

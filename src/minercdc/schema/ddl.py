@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-from minercdc.schema.table import Column, Key, TableId, key_of
+from minercdc.schema.table import Column, Key, NotNull, TableId, key_of
+
+Constraint = TypeVar("Constraint", Key, NotNull)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +23,46 @@ class TableName:
         return TableId(database, self.schema or default_schema, self.table)
 
 
+class Selected(NamedTuple):
+    """One item of a query: a column, or with `name` '' and a `table` all columns of that, as `*` has them.
+
+    :param name: of the column that it makes; '' where an expression has none, as before a list of names.
+    :param table, column: the column that it is a plain reference to; None and '' where it is an expression, or the text does not say.
+    """
+
+    name: str
+    table: TableName | None = None
+    column: str = ""
+
+    @property
+    def is_star(self) -> bool:
+        """Whether it means all columns of `table`."""
+        return not self.name and self.table is not None
+
+
+class Query(NamedTuple):
+    """The query of CREATE TABLE .. AS.
+
+    :param is_plain: it selects from one table, and neither groups nor combines rows: NOT NULL constraints of its columns are copied.
+    """
+
+    items: tuple[Selected, ...]
+    is_plain: bool
+
+
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """CREATE TABLE with a list of columns.
+    """CREATE TABLE.
 
     :param keys: its keys; `key` has the names of the columns of the one that identifies its rows, () for none.
-    :param stored: names of the columns in the order of the stored rows; () where the text does not say that.
-    :param copied: AS SELECT * FROM this table or view: its columns are those of that, and `columns` is ().
+    :param stored: names of the columns in the order of the stored rows; of AS with a list of columns in the query () or those that
+        follow its columns.
+    :param not_nulls: its NOT NULL constraints.
+    :param unsaid: names of its columns that may have further ones: those of a domain, or of the query's tables.
+    :param query: AS; where the text does not name the columns, `columns` is ().
+    :param like: FOR EXCHANGE WITH this table: its columns are all of that, and `columns` is ().
     :param has_parts: it is partitioned, or organized as an index: its rows have other object ids.
+    :param parts_from: what makes its partitions (`TableSchema.parts_from`), '' for a table without any.
     """
 
     name: TableName
@@ -36,7 +70,11 @@ class CreateTable:
     keys: tuple[Key, ...] = ()
     stored: tuple[str, ...] = ()
     has_parts: bool = False
-    copied: TableName | None = None
+    not_nulls: tuple[NotNull, ...] = ()
+    unsaid: frozenset[str] = frozenset()
+    query: Query | None = None
+    like: TableName | None = None
+    parts_from: str = ""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -53,9 +91,11 @@ class DropTable:
 
 @dataclass(frozen=True, slots=True)
 class TruncateTable:
-    """TRUNCATE TABLE: all rows are gone, the shape stays."""
+    """TRUNCATE TABLE: all rows are gone, the shape stays; with `cascades` (CASCADE) also those of the tables whose foreign keys
+    refer to it ON DELETE CASCADE, and so on."""
 
     name: TableName
+    cascades: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +117,8 @@ class AddColumns:
 class ModifyColumn:
     """MODIFY of one column. Attributes that the statement does not give stay as they are in the table.
 
-    :param column: the attributes given; `type_given`, `null_given` and `default_given` say which.
+    :param column: the attributes given; `type_given` and `default_given` say which.
+    :param null_given: NULL is given: its NOT NULL constraint goes.
     :param default_given: True of DEFAULT NULL, too, which removes the default.
     """
 
@@ -110,6 +151,13 @@ class AddKey:
     key: Key
 
 
+@dataclass(frozen=True, slots=True)
+class AddNotNull:
+    """ADD of a NOT NULL constraint, by ADD or MODIFY of its column."""
+
+    not_null: NotNull
+
+
 class Meant(NamedTuple):
     """Which constraint a clause is about: `kind` P, `kind` U by its columns, or, with kind '', any constraint by its name."""
 
@@ -129,7 +177,7 @@ class Meant(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DropConstraint:
-    """DROP of a constraint. With `keeps_index` (KEEP INDEX) only the dictionary knows what is unique still."""
+    """DROP of a constraint. With `keeps_index` (KEEP INDEX) its index stays; whether that is unique the dictionary knows."""
 
     meant: Meant
     keeps_index: bool = False
@@ -137,17 +185,18 @@ class DropConstraint:
 
 @dataclass(frozen=True, slots=True)
 class SetConstraint:
-    """ENABLE, DISABLE or MODIFY of a constraint; None stays as it is."""
+    """ENABLE, DISABLE or MODIFY of a constraint; None stays as it is. `keeps_index` as of DropConstraint."""
 
     meant: Meant
     enabled: bool | None
     validated: bool | None
+    keeps_index: bool = False
 
-    def set_in(self, key: Key) -> Key:
-        """The key after ENABLE, which validates, DISABLE, which does not, or MODIFY; unless VALIDATE or NOVALIDATE is said."""
-        enabled = key.enabled if self.enabled is None else self.enabled
-        validated = self.validated if self.validated is not None else key.validated if self.enabled is None else enabled
-        return key._replace(enabled=enabled, validated=validated)
+    def set_in(self, one: Constraint) -> Constraint:
+        """The constraint after ENABLE, which validates, DISABLE, which does not, or MODIFY; unless VALIDATE or NOVALIDATE is said."""
+        enabled = one.enabled if self.enabled is None else self.enabled
+        validated = self.validated if self.validated is not None else one.validated if self.enabled is None else enabled
+        return one._replace(enabled=enabled, validated=validated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +209,18 @@ class RenameConstraint:
 
 @dataclass(frozen=True, slots=True)
 class NullUnsaid:
-    """Whether a column is NOT NULL may have changed, and only the dictionary knows."""
+    """Whether a column is NOT NULL may have changed, and only the dictionary knows: a domain says it.
+
+    :param on_null: only where DEFAULT ON NULL made it so: it has another DEFAULT now.
+    """
+
+    name: str
+    on_null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropIdentity:
+    """DROP IDENTITY of a column, which takes its NOT NULL constraint away, too."""
 
     name: str
 
@@ -183,13 +243,34 @@ Change: TypeAlias = (
     | DropColumns
     | RenameColumn
     | AddKey
+    | AddNotNull
     | DropConstraint
     | SetConstraint
     | RenameConstraint
     | NullUnsaid
+    | DropIdentity
     | DropUnused
     | RowArchival
 )
+
+
+class OfParts(NamedTuple):
+    """What an ALTER TABLE says of partitions.
+
+    :param made: names of the partitions and subpartitions that it makes; None where the text does not name them all.
+    :param exchanged: of EXCHANGE the other table, whose rows went and came, too.
+    :param cascades: CASCADE: what it does, it does to the tables that are partitioned by reference to this one, too.
+    :param source: what makes partitions of it from now on (`TableSchema.parts_from`); '' where that stays.
+    """
+
+    made: tuple[str, ...] | None
+    exchanged: TableName | None = None
+    cascades: bool = False
+    source: str = ""
+
+
+NO_PARTS: Final = OfParts(())
+"""Of a statement that says nothing of partitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +280,7 @@ class AlterTable:
     :param loses_rows: it takes rows away or brings some without redo of them: TRUNCATE, DROP and EXCHANGE PARTITION.
     :param moves_rows: rows have other ROWIDs since: MOVE, SHRINK; SPLIT, MERGE and COALESCE PARTITION.
     :param changes_parts: it makes partitions or subpartitions, or takes some away.
+    :param parts: what it says of partitions beside that.
     """
 
     name: TableName
@@ -206,6 +288,7 @@ class AlterTable:
     loses_rows: bool = False
     moves_rows: bool = False
     changes_parts: bool = False
+    parts: OfParts = NO_PARTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,10 +316,11 @@ class Unclear:
 
 @dataclass(frozen=True, slots=True)
 class UniqueIndex:
-    """CREATE UNIQUE INDEX on columns of a table, by their names."""
+    """CREATE UNIQUE INDEX on columns of a table, by their names; the index is in `schema`, None for that of the session."""
 
     name: TableName
     key: Key
+    schema: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +332,22 @@ class IndexChange:
     new_name: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class DropDomain:
+    """DROP DOMAIN .. FORCE: columns of any table lose what the domain gave them, NOT NULL and a default."""
+
+
 Statement: TypeAlias = (
-    CreateTable | AlterTable | DropTable | TruncateTable | RenameTable | CommentOn | Unclear | UniqueIndex | IndexChange
+    CreateTable
+    | AlterTable
+    | DropTable
+    | TruncateTable
+    | RenameTable
+    | CommentOn
+    | Unclear
+    | UniqueIndex
+    | IndexChange
+    | DropDomain
 )
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from minercdc.schema.ddl_constraints import State, at_state, begins_constraint, take_state
 from minercdc.schema.ddl_tokens import Tokens, Unknown
-from minercdc.schema.table import Column, Key
+from minercdc.schema.table import Column, Key, NotNull
 
 UNSAID: Final = ""
 """`type_name` of a column whose type the text does not say: it refers to another column, or has a domain."""
@@ -43,7 +43,7 @@ _GO_ON: Final[dict[str, tuple[str, ...]]] = {
 # Begin a property of a column. As the type of a column no such word is possible but by a quoted name.
 _PROPERTIES: Final = frozenset(
     """NOT NULL DEFAULT CONSTRAINT VISIBLE INVISIBLE PRIMARY UNIQUE CHECK REFERENCES ENCRYPT DECRYPT COLLATE GENERATED AS VIRTUAL SORT
-    ANNOTATIONS DOMAIN RESERVABLE SCOPE WITH ENABLE DISABLE DROP ADD MODIFY RENAME SET""".split()  # noqa: SIM905
+    ANNOTATIONS DOMAIN RESERVABLE SCOPE WITH ENABLE DISABLE DROP ADD MODIFY RENAME SET VALIDATE""".split()  # noqa: SIM905
 )
 
 
@@ -52,12 +52,13 @@ class Defined:
     """What the definition of a column says.
 
     :ivar type_given: a type is written, be it one that the text does not explain (`UNSAID`).
-    :ivar nullable: None when it is not said. A primary key that is declared with the column says it, too; `nullable_alone` is without that.
+    :ivar nulled: NULL is said.
     :ivar default: None for DEFAULT NULL, and when it is not said.
     :ivar default_given: there is a DEFAULT, be it NULL.
     :ivar is_virtual: its values are in no row.
-    :ivar keys: those that are declared with it.
-    :ivar null_unsaid: whether it is NOT NULL has changed, or may have, and only the dictionary knows.
+    :ivar keys, not_nulls: the constraints that are declared with it.
+    :ivar has_domain: it has a domain, or may have one: only the dictionary knows whether that makes it NOT NULL.
+    :ivar loses_identity: DROP IDENTITY, in MODIFY.
     """
 
     name: str
@@ -65,18 +66,24 @@ class Defined:
     length: int | None = None
     scale: int | None = None
     type_given: bool = False
-    nullable: bool | None = None
-    nullable_alone: bool | None = None
+    nulled: bool = False
     default: str | None = None
     default_given: bool = False
     is_virtual: bool = False
-    null_unsaid: bool = False
+    has_domain: bool = False
+    loses_identity: bool = False
     keys: list[Key] = field(default_factory=list)
+    not_nulls: list[NotNull] = field(default_factory=list)
 
     @property
     def column(self) -> Column:
-        """The column that it makes."""
-        return Column(self.name, self.type_name, self.length, self.scale, self.nullable is not False, self.default)
+        """The column that it makes, nullable whatever its constraints are."""
+        return Column(self.name, self.type_name, self.length, self.scale, default=self.default)
+
+    def imply_not_null(self, *, on_null: bool = False) -> None:
+        """Note that the column has a NOT NULL constraint, which Oracle names, if it has none yet."""
+        if not self.not_nulls:
+            self.not_nulls.append(NotNull(self.name, on_null=on_null))
 
 
 def is_column(tokens: Tokens, ahead: int = 0) -> bool:
@@ -108,6 +115,7 @@ def defined_column(tokens: Tokens) -> Defined:
     if kind == "quoted" or (kind == "word" and (text not in _PROPERTIES or _is_type_named(tokens, text))):
         found.type_given = True
         found.type_name, found.length, found.scale = data_type(tokens)
+        found.has_domain = found.type_name == UNSAID
     _properties(tokens, found)
     return found
 
@@ -197,12 +205,13 @@ def _properties(tokens: Tokens, found: Defined) -> None:
         elif tokens.take("DEFAULT"):
             found.default, on_null = _default(tokens)
             found.default_given = True
-            found.nullable = False if on_null else found.nullable
+            if on_null:
+                found.imply_not_null(on_null=True)
         elif tokens.word() in ("GENERATED", "AS"):
             _generated(tokens, found)
         elif tokens.take("DOMAIN"):
             tokens.table_name()
-            found.type_name, found.type_given = UNSAID, True
+            found.has_domain = True
         else:
             _constraint(tokens, found)
 
@@ -219,11 +228,11 @@ def _added_or_dropped(tokens: Tokens, found: Defined) -> None:
     """Step over ADD or DROP of a property, in MODIFY."""
     tokens.at += 1
     if tokens.take("IDENTITY"):
-        found.default, found.default_given, found.null_unsaid = None, True, True
+        found.default, found.default_given, found.loses_identity = None, True, True
     elif tokens.take("DOMAIN"):
-        if tokens.peek()[0] in ("word", "quoted") and not tokens.at_clause():
+        if tokens.peek()[0] in ("word", "quoted") and not (tokens.at_clause() or tokens.take("PRESERVE", "CONSTRAINTS")):
             tokens.table_name()
-        found.type_name, found.type_given = UNSAID, True
+        found.has_domain = True
     else:
         tokens.take("ANNOTATIONS")
         tokens.skip_balanced()
@@ -236,7 +245,7 @@ def _constraint(tokens: Tokens, found: Defined) -> None:
     if tokens.take("NOT", "NULL"):
         kind = "NOT NULL"
     elif tokens.take("NULL"):
-        found.nullable = True
+        found.nulled = True
     elif tokens.take("PRIMARY", "KEY"):
         kind = "P"
     elif tokens.take("UNIQUE"):
@@ -250,11 +259,9 @@ def _constraint(tokens: Tokens, found: Defined) -> None:
     while at_state(tokens):
         take_state(tokens, state)
     if kind == "NOT NULL":
-        found.nullable = found.nullable_alone = not state.is_not_null
+        found.not_nulls = [state.not_null(found.name, name)]  # the one that is implied is no second one
     elif kind:
-        found.keys.append(Key(kind, (found.name,), name, *state.of_new))
-        if kind == "P" and state.is_not_null:
-            found.nullable = False
+        found.keys.append(state.key(kind, (found.name,), name))
 
 
 def _references(tokens: Tokens) -> None:
@@ -269,13 +276,11 @@ def _references(tokens: Tokens) -> None:
 def _generated(tokens: Tokens, found: Defined) -> None:
     """Step over what makes a column virtual, or an identity column, whose default, a sequence that Oracle names, is not in the
     text. Raises Unknown for anything else."""
-    if tokens.take("GENERATED") and not tokens.take("ALWAYS"):
-        tokens.expect("BY", "DEFAULT")
-        if tokens.take("ON", "NULL"):
-            _for_insert(tokens)
+    if tokens.take("GENERATED") and not tokens.take("ALWAYS") and tokens.take("BY", "DEFAULT") and tokens.take("ON", "NULL"):
+        _for_insert(tokens)
     tokens.expect("AS")
     if tokens.take("IDENTITY"):
-        found.nullable = False
+        found.imply_not_null()
         if tokens.word() == "(":
             tokens.skip_balanced()
         return

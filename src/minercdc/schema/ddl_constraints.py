@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from minercdc.schema.ddl_tokens import Tokens, Unknown
-from minercdc.schema.table import Key
+from minercdc.schema.table import Key, NotNull
 
 _KINDS: Final = ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK")
 _STATES: Final = frozenset(
@@ -32,10 +32,13 @@ class State:
         enabled = self.enabled is not False
         return enabled, enabled if self.validated is None else self.validated
 
-    @property
-    def is_not_null(self) -> bool:
-        """Whether a NOT NULL, or primary key, of this state makes a column NOT NULL in the dictionary."""
-        return self.of_new == (True, True) and not self.deferrable
+    def key(self, kind: str, columns: tuple[str, ...], name: str) -> Key:
+        """The key of this state."""
+        return Key(kind, columns, name, *self.of_new, deferrable=self.deferrable)
+
+    def not_null(self, column: str, name: str) -> NotNull:
+        """The NOT NULL constraint of this state."""
+        return NotNull(column, name, *self.of_new, self.deferrable)
 
 
 def begins_constraint(tokens: Tokens) -> bool:
@@ -69,9 +72,9 @@ def begins_constraint(tokens: Tokens) -> bool:
     return False
 
 
-def table_constraint(tokens: Tokens) -> tuple[Key | None, State]:
-    """Step over an out-of-line constraint, or what stands in its place: a primary key or unique constraint, None for any other,
-    and its state. Raises Unknown for text that is no constraint's."""
+def table_constraint(tokens: Tokens) -> Key | None:
+    """Step over an out-of-line constraint, or what stands in its place: a primary key or unique constraint, None for any other.
+    Raises Unknown for text that is no constraint's."""
     name = tokens.name() if tokens.take("CONSTRAINT") else ""
     kind = "P" if tokens.take("PRIMARY", "KEY") else "U" if tokens.take("UNIQUE") else ""
     columns = tokens.names_in_parentheses() if kind else ()
@@ -81,7 +84,7 @@ def table_constraint(tokens: Tokens) -> tuple[Key | None, State]:
             take_state(tokens, state)
         else:
             tokens.skip_balanced()
-    return (Key(kind, columns, name, *state.of_new) if kind else None), state
+    return state.key(kind, columns, name) if kind else None
 
 
 def at_state(tokens: Tokens) -> bool:
@@ -108,8 +111,19 @@ def take_state(tokens: Tokens, state: State) -> None:
     elif word == "USING":
         tokens.expect("INDEX")
         # What may follow is an index's name, a whole CREATE INDEX in parentheses, or any of its attributes.
-        while not (tokens.ends_item() or tokens.at_clause() or at_state(tokens)):
-            tokens.skip_balanced()
+        while not (tokens.ends_item() or tokens.at_clause() or at_state(tokens) or _at_further(tokens)):
+            if tokens.take("TABLESPACE"):
+                tokens.name()
+            else:
+                tokens.skip_balanced()
+
+
+def _at_further(tokens: Tokens) -> bool:
+    """Whether a further constraint of the column comes next, which no index has as an attribute."""
+    word, following = tokens.word(), tokens.peek(1)[1]
+    if word in ("NOT", "PRIMARY", "CHECK"):
+        return following == {"NOT": "NULL", "PRIMARY": "KEY", "CHECK": "("}[word]
+    return word in ("NULL", "CONSTRAINT", "UNIQUE", "REFERENCES")
 
 
 def constraint_meant(tokens: Tokens) -> tuple[str, tuple[str, ...], str]:

@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from minercdc.schema.ddl import CreateTable, Meant, SetConstraint, Statement, TableName, Unclear, UniqueIndex
+from minercdc.schema.ddl import CreateTable, Meant, Query, SetConstraint, Statement, TableName, Unclear, UniqueIndex
 from minercdc.schema.ddl_columns import UNSAID, Defined, defined_column, is_constraint
 from minercdc.schema.ddl_constraints import State, at_state, constraint_meant, table_constraint, take_state
+from minercdc.schema.ddl_parts import source_of_parts
+from minercdc.schema.ddl_query import query_of
 from minercdc.schema.ddl_tokens import Tokens, Unknown
-from minercdc.schema.table import Key
+from minercdc.schema.table import Key, NotNull, with_nulls
 
 _KINDS_OF_TABLE: Final = frozenset(["SHARDED", "DUPLICATED", "IMMUTABLE", "BLOCKCHAIN"])
 _ARCHIVE_STATE: Final = "ORA_ARCHIVE_STATE"
+
+
+@dataclass(slots=True)
+class _Table:
+    """What the text of CREATE TABLE says, as far as it is read."""
+
+    name: TableName
+    columns: list[Defined] = field(default_factory=list)
+    keys: list[Key] = field(default_factory=list)
+    not_nulls: list[NotNull] = field(default_factory=list)
+    has_parts: bool = False
+    archival: bool = False
+
+    def made(self, query: Query | None = None) -> CreateTable:
+        """The statement."""
+        stored = [found for found in self.columns if not found.is_virtual]
+        columns = with_nulls((found.column for found in stored), self.keys, self.not_nulls)
+        return CreateTable(
+            self.name,
+            columns,
+            tuple(self.keys),
+            tuple(column.name for column in columns) + ((_ARCHIVE_STATE,) if self.archival else ()),
+            self.has_parts,
+            tuple(self.not_nulls),
+            frozenset(found.name for found in stored if found.has_domain or query is not None),
+            query,
+        )
 
 
 def create_table(tokens: Tokens) -> Statement | None:
@@ -30,59 +59,68 @@ def create_table(tokens: Tokens) -> Statement | None:
     tokens.take("IF", "NOT", "EXISTS")
     name = tokens.table_name()
     try:
-        return _table(tokens, name)
+        made = _table(tokens, name)
     except Unknown as unknown:
         return Unclear(name, str(unknown))
+    return replace(made, parts_from=source_of_parts(tokens)) if made.has_parts else made
 
 
-def _table(tokens: Tokens, name: TableName) -> Statement:
-    columns: list[Defined] = []
-    keys: list[Key] = []
+def _table(tokens: Tokens, name: TableName) -> CreateTable:
+    table = _Table(name)
+    if tokens.take("SHARING"):
+        tokens.take("=")
+        tokens.take("EXTENDED")
+        tokens.name()  # METADATA, DATA, NONE
+    if tokens.word() == "OF" and tokens.peek(1)[0] in ("word", "quoted"):
+        raise Unknown("an object table, whose rows LogMiner does not show")
+    if tokens.take("FOR", "EXCHANGE", "WITH", "TABLE"):
+        like = tokens.table_name()
+        while tokens.peek()[0] != "end":
+            table.has_parts = table.has_parts or tokens.take("PARTITION", "BY")
+            _physical(tokens)
+        return replace(table.made(), like=like)
     listed = tokens.take("(")
     while listed:
         if is_constraint(tokens):
-            _out_of_line(tokens, keys)
+            _out_of_line(tokens, table)
         else:
-            columns.append(defined_column(tokens))
-            keys += columns[-1].keys
+            found = defined_column(tokens)
+            table.columns.append(found)
+            table.keys += found.keys
+            table.not_nulls += found.not_nulls
         if not tokens.take(","):
             tokens.expect(")")
             break
-    has_parts = archival = False
     while tokens.peek()[0] != "end":
         if tokens.word() == "AS" and tokens.peek(1)[1] in ("SELECT", "WITH", "("):
-            return _from_query(tokens, name, columns, keys, has_parts=has_parts, archival=archival)
-        has_parts = has_parts or tokens.take("PARTITION", "BY") or tokens.take("ORGANIZATION", "INDEX")
-        archival = archival or tokens.take("ROW", "ARCHIVAL")
+            return _from_query(tokens, table)
+        table.has_parts = table.has_parts or tokens.take("PARTITION", "BY") or tokens.take("ORGANIZATION", "INDEX")
+        table.archival = table.archival or tokens.take("ROW", "ARCHIVAL")
         if (
             tokens.word() in ("ENABLE", "DISABLE")
             and tokens.at_clause()
             and tokens.peek(1)[1] not in ("ALL", "TABLE", "ROW")
         ):
-            _set_state(tokens, columns, keys)
+            _set_state(tokens, table)
         else:
             _physical(tokens)
     if not listed:
         raise Unknown("CREATE TABLE without a list of columns")
-    return _made(name, columns, keys, has_parts=has_parts, archival=archival)
+    return table.made()
 
 
-def _set_state(tokens: Tokens, columns: list[Defined], keys: list[Key]) -> None:
-    """Read ENABLE or DISABLE of a constraint after the list of columns, and set it in `keys`; a primary key that is not enabled makes no
-    column NOT NULL. Raises Unknown for text that is none."""
+def _set_state(tokens: Tokens, table: _Table) -> None:
+    """Read ENABLE or DISABLE of a constraint after the list of columns, and set it. Raises Unknown for text that is none."""
     state = State()
     while tokens.word() not in ("PRIMARY", "UNIQUE", "CONSTRAINT"):
         take_state(tokens, state)
     meant = Meant(*constraint_meant(tokens))
     while tokens.word() not in ("ENABLE", "DISABLE") and at_state(tokens):
         take_state(tokens, state)
-    key = meant.among(keys)
-    if key is None:  # a check or a foreign key
-        return
-    after = keys[keys.index(key)] = SetConstraint(meant, state.enabled, state.validated).set_in(key)
-    if key.kind == "P" and not after.holds:
-        for found in columns:
-            found.nullable = found.nullable_alone if found.name in key.columns else found.nullable
+    change = SetConstraint(meant, state.enabled, state.validated)
+    table.keys = [change.set_in(key) if key is meant.among(table.keys) else key for key in table.keys]
+    if not meant.kind:
+        table.not_nulls = [change.set_in(one) if one.name == meant.name else one for one in table.not_nulls]
 
 
 def _physical(tokens: Tokens) -> None:
@@ -91,85 +129,42 @@ def _physical(tokens: Tokens) -> None:
         tokens.skip_balanced()
 
 
-def _out_of_line(tokens: Tokens, keys: list[Key]) -> None:
+def _out_of_line(tokens: Tokens, table: _Table) -> None:
     if tokens.take("PERIOD", "FOR"):
         tokens.name()
         if tokens.word() != "(":
             raise Unknown("a period whose columns Oracle makes")
         tokens.skip_balanced()
         return
-    key, _ = table_constraint(tokens)
-    keys += [key] if key else []
+    key = table_constraint(tokens)
+    table.keys += [key] if key else []
 
 
-def _made(name: TableName, columns: list[Defined], keys: list[Key], *, has_parts: bool, archival: bool) -> CreateTable:
-    never_null = {column for key in keys if key.kind == "P" and key.holds for column in key.columns}
-    made = [found.column for found in columns if not found.is_virtual]
-    made = [replace(column, nullable=False) if column.name in never_null else column for column in made]
-    stored = tuple(column.name for column in made) + ((_ARCHIVE_STATE,) if archival else ())
-    return CreateTable(name, tuple(made), tuple(keys), stored, has_parts)
-
-
-def _from_query(
-    tokens: Tokens, name: TableName, columns: list[Defined], keys: list[Key], *, has_parts: bool, archival: bool
-) -> CreateTable:
-    """CREATE TABLE .. AS SELECT: names by the list of columns, else by the query; only the dictionary has the types. Raises Unknown
-    where the text does not say all names."""
-    if not columns:
-        tokens.at += 1
-        if (copied := _copied(tokens)) is not None:
-            return CreateTable(name, (), (), (_ARCHIVE_STATE,) if archival else (), has_parts, copied)
-        columns = [Defined(column) for column in _selected(tokens)]
-    for found in columns:
-        found.type_name = UNSAID
-    return _made(name, columns, keys, has_parts=has_parts, archival=archival)
-
-
-def _copied(tokens: Tokens) -> TableName | None:
-    """The table of `SELECT * FROM table`, alone and with any conditions; None, with nothing read, for another query."""
+def _from_query(tokens: Tokens, table: _Table) -> CreateTable:
+    """CREATE TABLE .. AS SELECT: names by the list of columns, else by the query; types are not in the text. Raises Unknown where the
+    text does not say all names."""
+    tokens.at += 1
     start = tokens.at
-    while tokens.take("("):
-        pass
-    if tokens.take("SELECT", "*", "FROM") and tokens.peek()[0] in ("word", "quoted"):
-        found = tokens.table_name()
-        rest = tokens.words_ahead(len(tokens.items))
-        if not {",", "@", "JOIN", "APPLY", "PIVOT", "UNPIVOT", "UNION", "MODEL"} & set(rest):
-            return found
-    tokens.at = start
-    return None
-
-
-def _selected(tokens: Tokens) -> list[str]:
-    """Names of the columns of a query. Raises Unknown where one is not in its text, as with `*`."""
-    while tokens.take("("):
-        pass
-    if tokens.word() == "WITH":
-        while tokens.word() != "SELECT":
-            tokens.skip_balanced()
-    tokens.expect("SELECT")
-    names = []
-    while True:
-        names.append(_selected_name(tokens))
-        if not tokens.take(","):
-            return names
-
-
-def _selected_name(tokens: Tokens) -> str:
-    """Step over one item of SELECT, up to the comma or FROM after it, and return its name: the alias, or that of a column. Raises
-    Unknown for anything else."""
-    last: tuple[str, str] = ("end", "")
-    while not (tokens.ends_item() or tokens.word() == "FROM"):
-        last = tokens.peek()
-        tokens.skip_balanced()
-    if last[0] not in ("word", "quoted") or last[1] in ("END", "NULL"):
+    try:
+        query: Query | None = query_of(tokens)
+    except Unknown:
+        if not table.columns:
+            raise
+        tokens.at, query = start, None
+    items = query.items if query is not None else ()
+    if not table.columns and any(not item.name and not item.is_star for item in items):
         raise Unknown("CREATE TABLE AS SELECT of columns without names")
-    return last[1]
+    if not table.columns and all(item.name for item in items):
+        table.columns = [Defined(item.name) for item in items]
+    for found in table.columns:
+        found.type_name = UNSAID
+    return table.made(query or Query((), is_plain=False))
 
 
 def unique_index(tokens: Tokens) -> UniqueIndex | None:
     """The rest of CREATE UNIQUE INDEX; None for one that is not on columns alone, which identifies no row. Raises Unknown."""
     tokens.take("IF", "NOT", "EXISTS")
-    index = tokens.table_name().table
+    index = tokens.table_name()
     tokens.expect("ON")
     if tokens.word() == "CLUSTER":
         return None
@@ -186,6 +181,6 @@ def unique_index(tokens: Tokens) -> UniqueIndex | None:
         tokens.at += 1
         tokens.take("ASC")
         if tokens.take(")"):
-            return UniqueIndex(table, Key("I", tuple(columns), index))
+            return UniqueIndex(table, Key("I", tuple(columns), index.table), index.schema)
         if not tokens.take(","):
             return None

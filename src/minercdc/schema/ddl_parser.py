@@ -16,19 +16,24 @@ from typing import Final
 
 from minercdc.schema.alter_clauses import Effect, clause_of, of_parts
 from minercdc.schema.ddl import (
+    NO_PARTS,
     AddColumns,
     AddKey,
+    AddNotNull,
     AlterTable,
     Change,
     CommentOn,
     DropColumns,
     DropConstraint,
+    DropDomain,
+    DropIdentity,
     DropTable,
     DropUnused,
     IndexChange,
     Meant,
     ModifyColumn,
     NullUnsaid,
+    OfParts,
     RenameColumn,
     RenameConstraint,
     RenameTable,
@@ -48,6 +53,7 @@ from minercdc.schema.ddl_constraints import (
     take_state,
 )
 from minercdc.schema.ddl_create import create_table, unique_index
+from minercdc.schema.ddl_parts import interval_set, parts_changed
 from minercdc.schema.ddl_tokens import Tokens, Unknown
 
 _FAR: Final = 8  # words that are looked at, to know a clause
@@ -67,7 +73,7 @@ def parse_ddl(sql: str) -> Statement | None:
         if tokens.take("CREATE"):
             return unique_index(tokens) if tokens.take("UNIQUE", "INDEX") else create_table(tokens)
         if tokens.take("TRUNCATE", "TABLE"):
-            return TruncateTable(tokens.table_name())
+            return TruncateTable(tokens.table_name(), tokens.items[-1] == ("word", "CASCADE") and tokens.peek()[0] != "end")
         if tokens.take("DROP", "TABLE"):
             tokens.take("IF", "EXISTS")
             return DropTable(tokens.table_name())
@@ -79,15 +85,43 @@ def parse_ddl(sql: str) -> Statement | None:
             tokens.take("IF", "EXISTS")
             name = tokens.table_name()
             return _alter(tokens, name)
+        if tokens.take("DROP", "DOMAIN") or tokens.take("DROP", "USECASE", "DOMAIN"):
+            return _dropped_domain(tokens)
         if tokens.take("DROP", "INDEX") or tokens.take("ALTER", "INDEX"):
             return _index(tokens)
         if tokens.take("COMMENT", "ON"):
             return _comment(tokens)
-        if tokens.take("FLASHBACK", "TABLE") or tokens.take("UNDROP", "TABLE"):
-            return Unclear(tokens.table_name(), "FLASHBACK TABLE")
+        if tokens.take("FLASHBACK", "TABLE"):
+            return _flashback(tokens)
+        if tokens.take("UNDROP", "TABLE"):
+            return Unclear(tokens.table_name(), "UNDROP TABLE", loses_rows=True)
     except Unknown as unknown:
         return Unclear(name, str(unknown))
     return None
+
+
+def _dropped_domain(tokens: Tokens) -> DropDomain | None:
+    """The rest of DROP DOMAIN; None where it keeps what columns have of the domain, or there are none."""
+    tokens.take("IF", "EXISTS")
+    tokens.table_name()
+    return DropDomain() if tokens.take("FORCE") and not tokens.take("PRESERVE") else None
+
+
+def _flashback(tokens: Tokens) -> Statement:
+    """The rest of FLASHBACK TABLE. To an SCN or time it changes rows, with redo of them, and no shape; TO BEFORE DROP brings a table back
+    with rows that have no redo, under its name or a new one."""
+    name = tokens.table_name()
+    while tokens.take(","):
+        tokens.table_name()
+    if tokens.take("TO", "BEFORE", "DROP"):
+        back: TableName | None = name
+        if tokens.take("RENAME", "TO"):
+            back = TableName(name.schema, tokens.name())
+        elif name.table.startswith("BIN$"):  # it gets the name that it had
+            back = None
+        return Unclear(back, "FLASHBACK TABLE .. TO BEFORE DROP", loses_rows=True)
+    tokens.expect("TO")
+    return AlterTable(name, ())
 
 
 def _comment(tokens: Tokens) -> CommentOn | None:
@@ -130,6 +164,7 @@ class _Altered:
 
     changes: list[Change] = field(default_factory=list)
     effect: Effect = Effect.NOTHING
+    parts: OfParts = NO_PARTS
 
 
 def _alter(tokens: Tokens, name: TableName) -> Statement:
@@ -142,7 +177,7 @@ def _alter(tokens: Tokens, name: TableName) -> Statement:
     except Unknown as unknown:
         return Unclear(name, str(unknown), *_of_rows(found.effect))
     loses, moves = _of_rows(found.effect)
-    return AlterTable(name, tuple(found.changes), loses, moves, Effect.PARTS in found.effect)
+    return AlterTable(name, tuple(found.changes), loses, moves, Effect.PARTS in found.effect, found.parts)
 
 
 def _of_rows(effect: Effect) -> tuple[bool, bool]:
@@ -162,11 +197,14 @@ def _clause(tokens: Tokens, found: _Altered) -> None:
     if effect & _OF_PARTS:
         rest = tokens.words_ahead(len(tokens.items))
         found.effect |= of_parts(begin, effect, rest)
+        found.parts = parts_changed(tokens, begin)
         tokens.at = len(tokens.items)  # it stands alone (ORA-14048)
     elif effect is Effect.UNKNOWN:
         _period(tokens, begin)
     elif effect is Effect.NOTHING:
-        _skip_rest(tokens, begin)
+        if begin in (("SET", "INTERVAL"), ("SET", "PARTITIONING")):
+            found.parts = interval_set(tokens, begin)
+        found.effect |= _skip_rest(tokens, begin)
     else:
         found.effect |= effect
         found.changes += _read(tokens, begin)
@@ -206,15 +244,20 @@ def _period(tokens: Tokens, begin: tuple[str, ...]) -> None:
     tokens.skip_balanced()
 
 
-def _skip_rest(tokens: Tokens, begin: tuple[str, ...]) -> None:
-    """Step over a clause that changes nothing. Raises Unknown when a further clause follows."""
+def _skip_rest(tokens: Tokens, begin: tuple[str, ...]) -> Effect:
+    """Step over a clause that changes nothing, and return what the one that may follow changes: NOLOGGING MOVE. Raises Unknown when a
+    further clause follows."""
+    effect = Effect.NOTHING
     tokens.at += len(begin) - (begin[-1] == "(")
     if begin == ("ILM",):
         tokens.take("ADD")
     while tokens.peek()[0] != "end":
         if tokens.word() in ("ADD", "DROP", "MODIFY", "RENAME"):
             raise Unknown(f"{tokens.word()} after another clause")
+        if tokens.word() in ("MOVE", "SHRINK") and tokens.items[tokens.at - 1][1] not in ("TABLESPACE", "ARCHIVE"):
+            effect = Effect.MOVED
         tokens.skip_balanced()
+    return effect
 
 
 def _add(tokens: Tokens) -> list[Change]:
@@ -241,26 +284,35 @@ def _out_of_line(tokens: Tokens) -> list[Change]:
     if tokens.word() == "PERIOD":
         _period(tokens, ("PERIOD", "FOR"))
         return []
-    key, _ = table_constraint(tokens)
+    key = table_constraint(tokens)
     return [AddKey(key)] if key else []
 
 
 def _added(found: Defined) -> list[Change]:
     if found.is_virtual:
         return []
-    # The key comes after its column, which it makes NOT NULL.
-    return [AddColumns((found.column,)), *map(AddKey, found.keys)]
+    return [AddColumns((found.column,)), *_constraints(found)]
+
+
+def _constraints(found: Defined) -> list[Change]:
+    """The constraints that are declared with a column, in the order of time: a domain's are those of the dictionary."""
+    unsaid = [NullUnsaid(found.name)] if found.has_domain else []
+    return [*unsaid, *map(AddNotNull, found.not_nulls), *map(AddKey, found.keys)]
 
 
 def _modify(tokens: Tokens) -> list[Change]:
     changes: list[Change] = []
     listed = tokens.take("(")
+    start = tokens.at
     while True:
         changes += _modified(defined_column(tokens))
         if not (listed and tokens.take(",")):
             break
     if listed:
+        names = [name for kind, name in tokens.items[start : tokens.at] if kind in ("word", "quoted")]
         tokens.expect(")")
+        if tokens.word() in ("ADD", "DROP") and tokens.peek(1)[1] == "DOMAIN" and not is_column(tokens, 1):
+            return _domain(tokens, names)
         while not tokens.at_clause():
             tokens.skip_balanced()
     return changes
@@ -269,12 +321,23 @@ def _modify(tokens: Tokens) -> list[Change]:
 def _modified(found: Defined) -> list[Change]:
     if found.is_virtual:
         return []
-    changes: list[Change] = []
-    if found.type_given or found.nullable is not None or found.default_given:
-        changes.append(ModifyColumn(found.column, found.type_given, found.nullable is not None, found.default_given))
-    if found.null_unsaid:
-        changes.append(NullUnsaid(found.name))
-    return [*changes, *map(AddKey, found.keys)]
+    changes: list[Change] = [DropIdentity(found.name)] if found.loses_identity else []
+    if found.type_given or found.nulled or found.default_given:
+        changes.append(ModifyColumn(found.column, found.type_given, found.nulled, found.default_given))
+    if found.default_given and not found.loses_identity:
+        changes.append(NullUnsaid(found.name, on_null=True))
+    return [*changes, *_constraints(found)]
+
+
+def _domain(tokens: Tokens, names: list[str]) -> list[Change]:
+    """The rest of MODIFY (column, ..) ADD DOMAIN name, or DROP DOMAIN."""
+    if tokens.name() == "ADD":
+        tokens.expect("DOMAIN")
+        tokens.table_name()
+    else:
+        tokens.expect("DOMAIN")
+        tokens.take("PRESERVE", "CONSTRAINTS")
+    return [NullUnsaid(name) for name in names]
 
 
 def _set_constraint(tokens: Tokens, begin: tuple[str, ...]) -> SetConstraint:
@@ -285,15 +348,19 @@ def _set_constraint(tokens: Tokens, begin: tuple[str, ...]) -> SetConstraint:
             continue
         take_state(tokens, state)
     meant = Meant(*constraint_meant(tokens))
+    keeps = False
     while not tokens.at_clause() or tokens.take("DROP", "INDEX"):
         if tokens.ends_item():
             break
-        _state_after(tokens, state)
-    return SetConstraint(meant, state.enabled, state.validated)
+        if tokens.take("KEEP", "INDEX"):
+            keeps = True
+        else:
+            _state_after(tokens, state)
+    return SetConstraint(meant, state.enabled, state.validated, keeps)
 
 
 def _state_after(tokens: Tokens, state: State) -> None:
-    if tokens.take("KEEP", "INDEX") or tokens.take("CASCADE"):
+    if tokens.take("CASCADE"):
         return
     if not at_state(tokens):
         raise Unknown(f"{tokens.peek()[1]} after a constraint")

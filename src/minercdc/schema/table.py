@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple, Self
 
 _KINDS: Final = "PUI"
+_UNNAMED: Final = "SYS_C:"  # after the names that Oracle has made before, SYS_Cn, and before other names as they are
 
 
 class TableId(NamedTuple):
@@ -84,7 +85,8 @@ class Key(NamedTuple):
 
     :param kind: `P`, `U` as CONSTRAINT_TYPE has them, or `I` of an index that is no constraint's.
     :param name: '' where Oracle made the name, and it is not known.
-    :param enabled, validated: as STATUS and VALIDATED of the constraint say.
+    :param enabled, validated, deferrable: as STATUS, VALIDATED and DEFERRABLE of the constraint say.
+    :param owner: of an index the schema that it is in, '' for that of its table; None where that is not known.
     """
 
     kind: str
@@ -92,23 +94,66 @@ class Key(NamedTuple):
     name: str = ""
     enabled: bool = True
     validated: bool = True
+    owner: str | None = ""
+    deferrable: bool = False
 
     @property
     def holds(self) -> bool:
-        """Whether it holds for all rows."""
+        """Whether it holds for all rows, as they are committed."""
         return self.enabled and self.validated
+
+    @property
+    def is_not_null(self) -> bool:
+        """Whether it makes its columns NOT NULL in the dictionary."""
+        return self.kind == "P" and self.holds and not self.deferrable
+
+
+class NotNull(NamedTuple):
+    """A NOT NULL constraint of a column. A CHECK (c IS NOT NULL) is none: the dictionary calls its column nullable
+    (docs/reference/logminer-facts.md#b-8).
+
+    :param name: '' where Oracle made the name, and it is not known.
+    :param enabled, validated, deferrable: as of `Key`.
+    :param on_null: DEFAULT ON NULL implies it.
+    """
+
+    column: str
+    name: str = ""
+    enabled: bool = True
+    validated: bool = True
+    deferrable: bool = False
+    on_null: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether the dictionary calls the column NOT NULL for it."""
+        return self.enabled and self.validated and not self.deferrable
 
 
 def key_of(columns: Sequence[Column], keys: Iterable[Key]) -> tuple[int, ...]:
     """Positions of what identifies the rows of a table: the primary key, else a unique constraint, else a unique index on columns
-    that are NOT NULL, the first by name; only one that holds, and whose columns are all in `columns`. () when there is none."""
+    that are NOT NULL, the first by name; only one that holds, and whose columns are all in `columns`. () when there is none.
+
+    A name that is not known is one of Oracle's, SYS_Cn with the next number: it stands among the others as that does, so that the key
+    is the one that the dictionary would give.
+    """
     positions = {column.name: i for i, column in enumerate(columns)}
-    for key in sorted(keys, key=lambda key: (_KINDS.index(key.kind), key.name)):
+    for key in sorted(keys, key=lambda key: (_KINDS.index(key.kind), key.name or _UNNAMED)):
         if key.holds and all(
             name in positions and (key.kind == "P" or not columns[positions[name]].nullable) for name in key.columns
         ):
             return tuple(positions[name] for name in key.columns)
     return ()
+
+
+def with_nulls(columns: Iterable[Column], keys: Iterable[Key], not_nulls: Iterable[NotNull]) -> tuple[Column, ...]:
+    """The columns, NOT NULL exactly where one of the constraints says so."""
+    never = {one.column for one in not_nulls if one.holds}
+    never.update(name for key in keys if key.is_not_null for name in key.columns)
+    return tuple(
+        column if column.nullable == (column.name not in never) else replace(column, nullable=column.name not in never)
+        for column in columns
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +173,14 @@ class TableSchema:
     :param read_at: it was read from the dictionary at this time of the database's host, in place of what redo does not say: a row
         of before may be of an older version. None: it is that of its place in redo. Not compared, either.
     :param keys: all its keys, of which `key` is one, for later DDL on them; None when they are not known. Not compared, either.
+    :param not_nulls: its NOT NULL constraints, for later DDL on them; None when they are not known, as of a table that an earlier
+        release stored. Not compared, either.
+    :param changed: when each constraint was last made, enabled or disabled, by its name, in the time of the database's host; of a
+        shape that was read from the dictionary just now. Not compared, either.
+    :param parts_from: what makes its partitions: DDL; ROWS, where INTERVAL or AUTOMATIC makes one for a row that has none; PARENT,
+        where it is partitioned by reference. '' where that is not known. Not compared, either.
+    :param listed_at: `parts` has all partitions that rows after this time of the database's host may lie in, but those that rows or
+        the parent make. None: not known. Not compared, either.
     """
 
     id: TableId
@@ -139,7 +192,11 @@ class TableSchema:
     comment: str | None = None
     parts: frozenset[int] | None = field(default=None, compare=False)
     keys: tuple[Key, ...] | None = field(default=None, compare=False)
+    not_nulls: tuple[NotNull, ...] | None = field(default=None, compare=False)
+    changed: Mapping[str, datetime] = field(default_factory=dict, compare=False)
     read_at: datetime | None = field(default=None, compare=False)
+    parts_from: str = field(default="", compare=False)
+    listed_at: datetime | None = field(default=None, compare=False)
 
     def positions(self) -> dict[str, int]:
         """The position of each column, by its name; made at each call."""

@@ -290,7 +290,14 @@ class Actions:
             self._tables.drop(table)
         else:
             if before is not None and not after.object_id:
-                after = replace(after, object_id=before.object_id, stored=after.stored or before.stored, parts=before.parts)
+                after = replace(
+                    after,
+                    object_id=before.object_id,
+                    stored=after.stored or before.stored,
+                    parts=before.parts,
+                    parts_from=before.parts_from,
+                    listed_at=before.listed_at,
+                )
             after = self._tables.next_version(after)
             self._tables.put(after)
         return SchemaChange(table, before, after, "", Scn(progress.complete_scn), time_us)

@@ -226,7 +226,7 @@ class InitialSnapshot:
 
     def _select(self, table: TableSchema) -> str | None:
         """The SELECT of the user's that a table is read by; None when all of it is read."""
-        given = select_of(self._selects, table.id)
+        given = select_of(self._selects, table.id, [one.id for one in self._tables])
         return self._query(table) if given is None and self._query else given
 
     def _table(self, name: str) -> TableSchema:

@@ -451,7 +451,7 @@ def test_strategies_of_incremental_reading() -> None:
     given = "shop.big=ora_rowscn; SHOP.LOG = column:MODIFIED;SHOP.X=greatest:CREATED, MODIFIED"
     config = parse_properties({**GOOD, "minercdc.flashback.incremental": given})
     assert config.flashback.minercdc_flashback_incremental == {
-        "SHOP.BIG": Strategy(),
+        "shop.big": Strategy(),
         "SHOP.LOG": Strategy("column", ("MODIFIED",)),
         "SHOP.X": Strategy("greatest", ("CREATED", "MODIFIED")),
     }

@@ -207,6 +207,28 @@ def test_rows_that_went_with_a_partition_are_known_by_every_form_of_the_statemen
     assert 30 not in table.times
 
 
+def test_ddl_on_another_table_takes_rows_from_the_tables_that_its_records_are_of(history: LakeHistory) -> None:
+    """Both of an exchange, children of a TRUNCATE .. CASCADE; the table in the text need not be in the schema of the record."""
+    for name in ("T", "X", "CHILD", "MAYBE", "P"):
+        history.apply(document(10, "CREATE", ["ID"], table=name, snapshot=True))
+    exchange = "ALTER TABLE t EXCHANGE PARTITION p WITH TABLE x"
+    for name in ("T", "X"):
+        history.apply(document(20, "ALTER", ["ID"], exchange, table=name))
+    truncate = "TRUNCATE TABLE p CASCADE"  # of another schema's P, by a user of that
+    history.apply(document(30, "ALTER", ["ID"], truncate, table="MAYBE"))
+    emptied = document(30, "ALTER", [], truncate)
+    emptied["position"]["truncated"] = "CHILD"
+    history.apply(emptied)
+    found = {table.table.table: (table.lost, table.truncated) for table in history.tables()}
+    assert found == {
+        "T": ([(20, exchange)], []),
+        "X": ([(20, exchange)], []),
+        "CHILD": ([], [30]),
+        "MAYBE": ([(30, truncate)], []),
+        "P": ([], []),
+    }
+
+
 def test_a_renamed_table_goes_on_with_the_columns_of_the_old_name(history: LakeHistory) -> None:
     history.apply(document(10, "CREATE", ["ID", "A"], table="OLD", snapshot=True))
     history.apply(document(20, "ALTER", ["ID", "A"], "ALTER TABLE old RENAME TO t", previous="OLD"))

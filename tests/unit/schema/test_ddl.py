@@ -258,13 +258,13 @@ def test_other_statements_are_none_of_our_business(sql: str) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "create table item as select * from other, more",
-        "create table item as select * from other o join more m on o.id = m.id",
-        "create table item as select o.* from other o",
+        "create table item as select * from other natural join more",
+        "create table item as select * from other join more using (id)",
+        "create table item as select * from json_table(doc, '$' columns (a path '$.a'))",
+        "create table item as select * from other pivot (sum(n) for m in (1, 2))",
         "create table item as select a, 1 from other",
         "create table item of some_type",
         "create json collection table item",
-        "create table item for exchange with table other",
         "alter table item add period for valid",
         "alter table item frobnicate",
         "alter table item enable row movement add c number",
@@ -365,15 +365,15 @@ def test_what_no_text_says_of_constraints_is_that_of_the_dictionary() -> None:
 def test_unique_indexes_identify_rows_of_tables_without_constraints() -> None:
     bare = replace(KEYED, keys=(), key=())
     statement = parse_ddl("create unique index lab.i on lab.item (name asc) online")
-    assert statement == UniqueIndex(TableName("LAB", "ITEM"), Key("I", ("NAME",), "I"))
-    indexed = with_index(bare, statement)
-    assert (indexed.key, with_index(KEYED, statement).key) == ((1,), (0,))
-    renamed = with_index_changed(indexed, IndexChange(None, "I", "J"))
-    assert renamed.key == (1,)
-    dropped = parse_ddl("drop index lab.j force")
-    assert dropped == IndexChange("LAB", "J")
-    assert with_index_changed(renamed, dropped).key == ()
-    assert with_index_changed(indexed, dropped) is indexed
+    assert statement == UniqueIndex(TableName("LAB", "ITEM"), Key("I", ("NAME",), "I"), "LAB")
+    indexed = with_index(bare, statement.key)
+    assert (indexed.key, with_index(KEYED, statement.key).key) == ((1,), (0,))
+    assert indexed.keys is not None
+    renamed = with_index_changed(indexed, indexed.keys[0], "J")
+    assert renamed.keys is not None
+    assert (renamed.key, renamed.keys) == ((1,), (Key("I", ("NAME",), "J"),))
+    assert parse_ddl("drop index lab.j force") == IndexChange("LAB", "J")
+    assert with_index_changed(renamed, renamed.keys[0]).key == ()
 
 
 @pytest.mark.parametrize("sql", ["alter table item drop column zzz", "alter table item add (x date, name date)"])

@@ -9,7 +9,8 @@ import pytest
 from minercdc.config.load import parse_properties
 from minercdc.config.sections import SnapshotConfig
 from minercdc.config.select_text import without_end
-from minercdc.config.selects import plain_name, select_of, unmatched
+from minercdc.config.selects import select_of, unmatched
+from minercdc.config.table_names import plain_name
 from minercdc.errors import ConfigError
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.snapshot.mode import Start, Steps, decision_of
@@ -128,7 +129,7 @@ def test_selects_are_found_by_their_table() -> None:
         "snapshot.select.statement.overrides": "inv.item",
         "snapshot.select.statement.overrides.inv.item": "select * from inv.item where live = 1;",
     }
-    assert parse_properties(base).snapshot_selects == {"INV.ITEM": "select * from inv.item where live = 1"}
+    assert parse_properties(base).snapshot_selects == {"inv.item": "select * from inv.item where live = 1"}
 
 
 TABLES = [TableId("PDB1", "SHOP", "CUSTOMER"), TableId("PDB1", "SHOP", "day.Sum")]
@@ -143,6 +144,12 @@ TABLES = [TableId("PDB1", "SHOP", "CUSTOMER"), TableId("PDB1", "SHOP", "day.Sum"
         ('"SHOP"."CUSTOMER"', 0),
         (" shop . customer ", 0),
         ('SHOP."day.Sum"', 1),
+        ("SHOP.day.Sum", 1),
+        ("shop.day.Sum", None),
+        ("pdb1.SHOP.day.Sum", 1),
+        ("SHOP.DAY.SUM", None),
+        ("SHOP.day.sum", None),
+        ('SHOP."customer"', None),
         ("SHOP.CUSTOMERS", None),
         ("CUSTOMER", None),
         ("PDB2.SHOP.CUSTOMER", None),
@@ -150,14 +157,39 @@ TABLES = [TableId("PDB1", "SHOP", "CUSTOMER"), TableId("PDB1", "SHOP", "day.Sum"
 )
 def test_a_select_is_for_the_table_that_is_named_in_any_of_debeziums_forms(given: str, table: int | None) -> None:
     selects = {plain_name(given): "select 1"}
-    assert [select_of(selects, one) is not None for one in TABLES] == [number == table for number in range(2)]
+    assert [select_of(selects, one, TABLES) is not None for one in TABLES] == [number == table for number in range(2)]
     assert bool(list(unmatched(selects, TABLES))) == (table is None)
+
+
+CASES = [TableId("PDB1", "SHOP", name) for name in ("ORDERS", "Orders", "orders")]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["SHOP.ORDERS"], [0, None, None]),
+        (["shop.orders"], [0, None, None]),
+        (["shop.Orders"], [0, None, None]),
+        (["shop.oRDERS"], [0, None, None]),
+        (["SHOP.Orders", "SHOP.ORDERS"], [1, 0, None]),
+        (["oRDERS", 'SHOP."orders"'], [None, None, 1]),
+        (["SHOP.ORDERS", "PDB1.SHOP.ORDERS"], [1, None, None]),
+        (["PDB1.SHOP.oRDERS", "SHOP.ORDERS"], [1, None, None]),
+    ],
+)
+def test_names_that_differ_in_case_are_those_of_different_tables(given: list[str], expected: list[int | None]) -> None:
+    """The exact spelling wins; without one it is the table in upper case, as for SQL."""
+    selects = {plain_name(name): str(number) for number, name in enumerate(given)}
+    found = [select_of(selects, one, CASES) for one in CASES]
+    assert found == [None if number is None else str(number) for number in expected]
 
 
 def test_a_name_that_is_no_table_comes_with_the_one_that_was_meant() -> None:
     ((problem, _),) = unmatched({"SHOP.CUSTOMR": ""}, TABLES)
     assert "SHOP.CUSTOMR is no captured table" in problem
     assert "did you mean SHOP.CUSTOMER?" in problem
+    ((problem, _),) = unmatched({"SHOP.DAY.SUM": ""}, TABLES)
+    assert 'did you mean SHOP."day.Sum"?' in problem
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ Literal: TypeAlias = Callable[[Cell], str]
 """Text of a value that is not NULL."""
 
 _PLAIN_YEAR = re.compile(r"(?<!S)YYYY", re.IGNORECASE)
-_FRACTION = re.compile(r"XFF\d?", re.IGNORECASE)
+_FRACTION = re.compile(r"X?FF(?!\d)", re.IGNORECASE)
 """Left out of a TIMESTAMP without a fraction, with its point; FF alone leaves the point that stands before it."""
 _ISO_DATE = "YYYY-MM-DD HH24:MI:SS"
 _ISO_TIMESTAMP = "YYYY-MM-DD HH24:MI:SS.FF9"
@@ -207,13 +207,18 @@ def _timestamp(column: StoredColumn, nls: Nls) -> Literal:
             return f"{begun}{int.from_bytes(data[7:11], 'big'):09d}')" if len(data) > 7 else begun + "000000000')"
 
         return iso
-    whole = _FRACTION.sub("", model)
 
     def text(cell: Cell) -> str:
         moment = temporal.decode(_binary(cell))
-        return f"TO_TIMESTAMP('{_shown(moment, model if digits and moment[6] else whole, digits=digits)}')"
+        return f"TO_TIMESTAMP('{_shown(moment, _of_fraction(model, moment), digits=digits)}')"
 
     return text
+
+
+def _of_fraction(model: str, moment: temporal.Moment) -> str:
+    """A format without the FF that says no number of digits, where the moment has no fraction: LogMiner prints no digits then, and the
+    point only where it is one of the format's own (docs/reference/logminer-facts.md#b-6-2)."""
+    return model if moment[6] else _FRACTION.sub("", model)
 
 
 def _zoned(column: StoredColumn, nls: Nls) -> Literal:
@@ -222,7 +227,8 @@ def _zoned(column: StoredColumn, nls: Nls) -> Literal:
     def text(cell: Cell) -> str:
         data = _binary(cell)
         zone, offset = temporal.zone_of(data), temporal.offset_of(data)
-        shown = _shown(temporal.local(data), model, digits=column.scale, zone=zone, offset=offset)
+        moment = temporal.local(data)
+        shown = _shown(moment, _of_fraction(model, moment), digits=column.scale, zone=zone, offset=offset)
         return f"TO_TIMESTAMP_TZ('{shown}')"
 
     return text
@@ -235,7 +241,7 @@ def _local(column: StoredColumn, nls: Nls) -> Literal:
 
     def text(cell: Cell) -> str:
         moment = temporal.to_wall(temporal.decode(_binary(cell)), zone)
-        return f"TO_TIMESTAMP_TZ('{_shown(moment, model, digits=column.scale)}')"
+        return f"TO_TIMESTAMP_TZ('{_shown(moment, _of_fraction(model, moment), digits=column.scale)}')"
 
     return text
 

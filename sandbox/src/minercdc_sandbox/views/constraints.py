@@ -56,7 +56,7 @@ def _constraints_of(catalog: Catalog, table: Table) -> Iterator[Row]:
             "VALIDATED": "VALIDATED" if constraint.validated else "NOT VALIDATED",
             "RELY": "RELY" if constraint.rely else None,
             "GENERATED": "GENERATED NAME" if constraint.generated else "USER NAME",
-            "LAST_CHANGE": date(table.last_ddl),
+            "LAST_CHANGE": date(constraint.changed or table.created),
             "INDEX_OWNER": table.owner if constraint.index else None,
             "INDEX_NAME": constraint.index,
             "ORIGIN_CON_ID": table.container,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from minercdc_sandbox.interfaces import OraType, View
-from minercdc_sandbox.tables import Column, Table
+from minercdc_sandbox.tables import Column, ConstraintKind, Table
 from minercdc_sandbox.views.family import family
 from minercdc_sandbox.views.shape import Row, date, yes_no
 
@@ -99,6 +99,18 @@ def _tab_columns(table: Table) -> Iterator[Row]:
             yield row
 
 
+def _is_not_null(table: Table, column: Column) -> bool:
+    """Whether NULLABLE is N: a NOT NULL constraint or the primary key says so in a state of ENABLE VALIDATE (Reference, ALL_TAB_COLUMNS), and
+    cannot be deferred. Rows may be held to one of another state all the same."""
+    said = [
+        constraint
+        for constraint in table.constraints
+        if column.name in constraint.columns and constraint.kind in (ConstraintKind.CHECK, ConstraintKind.PRIMARY)
+    ]
+    holding = [one for one in said if one.enabled and one.validated and not one.deferrable]
+    return not column.nullable and (bool(holding) or not said)
+
+
 def _all_columns(table: Table) -> Iterator[Row]:
     shown = [column.name for column in table.shown_columns() if not column.invisible]
     for column in table.all_columns():
@@ -113,7 +125,7 @@ def _all_columns(table: Table) -> Iterator[Row]:
             "DATA_LENGTH": data_length(column),
             "DATA_PRECISION": precision,
             "DATA_SCALE": scale,
-            "NULLABLE": "Y" if column.nullable else "N",
+            "NULLABLE": "N" if _is_not_null(table, column) else "Y",
             "COLUMN_ID": None if column.invisible else shown.index(column.name) + 1,
             "DEFAULT_LENGTH": len(default) if default is not None else None,
             "DATA_DEFAULT": default,

@@ -76,6 +76,46 @@ def test_a_timestamp_without_fraction_has_no_point_by_the_default_format(scale: 
 
 
 @pytest.mark.parametrize(
+    ("kind", "stored", "model", "text"),
+    [
+        # As Debezium's tests have them, by its formats: FF prints no digits of a fraction of 0, and the point is the format's.
+        (OraType.TIMESTAMP, "787802010101" + "01", "YYYY-MM-DD HH24:MI:SS.FF", "TO_TIMESTAMP('2020-02-01 00:00:00.')"),
+        (OraType.TIMESTAMP, "787802010101" + "01", "YYYY-MM-DD HH24:MI:SS.FF3", "TO_TIMESTAMP('2020-02-01 00:00:00.000')"),
+        (
+            OraType.TIMESTAMP,
+            "787802010101011dcd6500",
+            "YYYY-MM-DD HH24:MI:SS.FF",
+            "TO_TIMESTAMP('2020-02-01 00:00:00.500000')",
+        ),
+        (OraType.TIMESTAMP, "787802010101" + "01", "YYYY-MM-DD HH24:MI:SSXFF", "TO_TIMESTAMP('2020-02-01 00:00:00')"),
+        (
+            OraType.TIMESTAMP_TZ,
+            "787c020e0a3b03" + "00000000" + "153c",
+            "YYYY-MM-DD HH24:MI:SS.FF TZH:TZM",
+            "TO_TIMESTAMP_TZ('2024-02-14 10:58:02. +01:00')",
+        ),
+        (
+            OraType.TIMESTAMP_TZ,
+            "787c020e0a3b03" + "0c134730" + "153c",
+            "YYYY-MM-DD HH24:MI:SS.FF TZH:TZM",
+            "TO_TIMESTAMP_TZ('2024-02-14 10:58:02.202590 +01:00')",
+        ),
+        (
+            OraType.TIMESTAMP_TZ,
+            "787c020e0a3b03" + "00000000" + "153c",
+            "DD-MON-RR HH.MI.SSXFF AM TZR",
+            "TO_TIMESTAMP_TZ('14-FEB-24 10.58.02 AM +01:00')",
+        ),
+    ],
+)
+def test_a_fraction_of_zero_has_no_digits_where_the_format_does_not_say_how_many(
+    kind: OraType, stored: str, model: str, text: str
+) -> None:
+    nls = replace(Nls(), timestamp_format=model, timestamp_tz_format=model)
+    assert literal(StoredColumn("C", kind, "", scale=6), nls)(bytes.fromhex(stored)) == text
+
+
+@pytest.mark.parametrize(
     ("value", "text"), [("it's", "'it''s'"), ("", "''"), ("a\\b", "'a\\b'"), ("né", "UNISTR('n\\00E9')")]
 )
 def test_national_text_of_ascii_is_plain(value: str, text: str) -> None:

@@ -35,6 +35,7 @@ from minercdc.capture.flashback.window_end import WindowEnd
 from minercdc.capture.loading import loaded
 from minercdc.config.flashback import FlashbackConfig, Strategy
 from minercdc.config.sections import CaptureConfig
+from minercdc.config.table_names import given_for
 from minercdc.contracts import StopFlag
 from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, SnapshotMark, TransactionInfo
 from minercdc.offset import JsonValue, Position
@@ -233,7 +234,7 @@ class FlashbackCapture:
         config = self._config
         return IncrementalReader(
             version_of(self._tables, shape),
-            config.minercdc_flashback_incremental.get(str(shape.id).upper(), Strategy()),
+            given_for(config.minercdc_flashback_incremental, shape.id, self._dictionary.shapes) or Strategy(),
             config.minercdc_flashback_incremental_overlap_ms,
             config.minercdc_flashback_fetch_size,
             lobs=self._lobs,

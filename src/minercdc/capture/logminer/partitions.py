@@ -4,8 +4,14 @@
                 the table's name; once DROP, SPLIT, MERGE .. have taken it away, `OBJ# n`
 
 Ids become known when a structure is read, at each start, by DDL of partitions, and when a row has one that was not known, as after
-INTERVAL has made a partition; the schema history keeps them. An id that came and went in between says nothing: the row may be of a
-captured table with partitions that had DDL since the row was written, or of a table that is not captured and was dropped.
+INTERVAL has made a partition; the schema history keeps them. An id that came and went in between says nothing. Its row may be of
+
+    a table whose partitions rows make           INTERVAL, AUTOMATIC; or its parent, where it is partitioned by reference (`parts_from`)
+    a table whose list is younger than the row   its structure was read late, or its DDL made partitions that the dictionary does not have any
+                                                 more when it is followed (`listed_at`)
+    one that is not captured, and was dropped
+
+The first two only if they had DDL since the row was written, or are gone: else the partition would be there.
 """
 
 from __future__ import annotations
@@ -16,6 +22,8 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.oracle.dependent_tables import Child
+from minercdc.oracle.object_ids import Listing
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 
@@ -31,6 +39,15 @@ class DictionaryIds(Protocol):
 
     def parts(self, tables: Iterable[TableSchema]) -> dict[TableId, frozenset[int]]:
         """Ids of the partitions that tables have now, without those that have none."""
+
+    def listing(self, table: TableSchema) -> Listing | None:
+        """The partitions that a table has now; None when it is gone."""
+
+    def sources(self, tables: Iterable[TableSchema]) -> dict[TableId, str]:
+        """What makes the partitions of tables now (`TableSchema.parts_from`); without those that are gone."""
+
+    def children(self, table: TableId) -> tuple[Child, ...]:
+        """The tables that refer to a table now, directly or by others."""
 
     def altered(self, tables: Iterable[TableSchema], since: datetime) -> frozenset[TableId]:
         """Which tables had DDL since a time of the database's host, or are gone."""
@@ -68,15 +85,35 @@ class Partitions:
         if self._ids is None or not some:
             return
         found = self._ids.parts(some)
+        # Partitions of before are not in a list that is the first one.
+        first = {table.id: table for table in some if table.id in found and table.listed_at is None}
+        sources = self._ids.sources(first.values())
+        now = self._ids.host_time(self._database) if first else None
         for before in some:
             after = with_parts(before, found.get(before.id))
-            if after.parts != before.parts:
+            if before.id in first:
+                after = replace(after, listed_at=now, parts_from=before.parts_from or sources.get(before.id, ""))
+            if (after.parts, after.listed_at) != (before.parts, before.listed_at):
                 self._tables.put(after)
                 yield before, after
 
-    def present(self, table: TableSchema) -> TableSchema:
-        """The table with the ids of its partitions now, beside those that were known; not put into `Tables`."""
-        return with_parts(table, self._ids.parts([table]).get(table.id)) if self._ids and table.object_id else table
+    def after_ddl(self, table: TableSchema, made: tuple[str, ...] | None, at: datetime) -> TableSchema:
+        """A table after DDL on its partitions: with the ids that it has now beside those that were known. Where the dictionary does not
+        have all partitions that the DDL made, some of them may be gone: the list is one of now. Not put into `Tables`.
+
+        :param made: names of the partitions that the DDL made; None where they are not known.
+        :param at: when, by the time of the database's host.
+        """
+        table = with_parts(table, frozenset())
+        if self._ids is None or not table.object_id:
+            return table
+        listing = self._ids.listing(table)
+        if listing is None:
+            return replace(table, listed_at=self._ids.host_time(self._database))
+        table = replace(with_parts(table, listing.ids), parts_from=table.parts_from or listing.source)
+        # One that was made later under the same name is another one.
+        is_whole = made is not None and all(name in listing.created and listing.created[name][1] <= at for name in made)
+        return table if is_whole and table.listed_at is not None else replace(table, listed_at=listing.taken_at)
 
     def met(self, table: TableId, object_id: int) -> Iterator[tuple[TableSchema, TableSchema]]:
         """As `refreshed`, when a row of the table has an object id: nothing for one that is known, or was looked up before. The
@@ -101,12 +138,13 @@ class Partitions:
         number = row.object_id
         if self._ids is None or not self.is_unknown(row):
             return ()
-        candidates = [table for table in self._partitioned() if table.object_id < number]
+        margin = _MARGIN_AT_NIGHT if row.timestamp.hour < _MORNING else _MARGIN
+        since = row.timestamp - margin
+        candidates = [table for table in self._partitioned() if table.object_id < number and _may_lack(table, since)]
         asked = frozenset(table.object_id for table in candidates)
         before, found = self._possible.get(number, (frozenset(), frozenset()))
         if not found and asked != before:
-            margin = _MARGIN_AT_NIGHT if row.timestamp.hour < _MORNING else _MARGIN
-            altered = self._ids.altered(candidates, row.timestamp - margin)
+            altered = self._ids.altered(candidates, since)
             found = frozenset(table.object_id for table in candidates if table.id in altered)
             self._possible[number] = asked, found
         names = (self._tables.find_object(self._database, object_id) for object_id in sorted(found))
@@ -129,6 +167,11 @@ class Partitions:
             )
             self._candidates = self._tables.generation, found
         return found
+
+
+def _may_lack(table: TableSchema, at: datetime) -> bool:
+    """Whether the ids of a table may lack that of a partition that had rows at a time."""
+    return table.parts_from in ("", "ROWS", "PARENT") or table.listed_at is None or at <= table.listed_at
 
 
 def with_parts(table: TableSchema, ids: frozenset[int] | None) -> TableSchema:

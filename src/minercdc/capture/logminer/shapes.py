@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
 
+from minercdc.capture.logminer.copied import with_columns
+from minercdc.capture.logminer.indexes import Indexes
+from minercdc.capture.logminer.losses import Concerned, Losses
 from minercdc.capture.logminer.partitions import DictionaryIds, Partitions, is_of_temporary_table, is_unnamed, with_parts
 from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.capture.logminer.session_schema import current_schemas
 from minercdc.events import SchemaChange, Scn
 from minercdc.oracle.captured_later import unread_rows
 from minercdc.schema.ddl import (
     AlterTable,
     CommentOn,
     CreateTable,
+    DropDomain,
     DropTable,
     IndexChange,
     RenameTable,
@@ -24,17 +30,20 @@ from minercdc.schema.ddl import (
     TruncateTable,
     UniqueIndex,
 )
-from minercdc.schema.ddl_changes import apply_changes, commented, create_table, with_index, with_index_changed
-from minercdc.schema.ddl_columns import UNSAID
+from minercdc.schema.ddl_changed_constraints import ReadPresent, without_domain
+from minercdc.schema.ddl_changes import apply_changes, commented, create_table
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.values.supported import without_unsupported
 
 _log = logging.getLogger(__name__)
 
 _DROPS_LOGGING = re.compile(r"\bDROP\s+SUPPLEMENTAL\s+LOG\b", re.IGNORECASE)
+# LAST_DDL_TIME and the TIMESTAMP of redo are whole seconds of the host's local time, of several hosts with RAC.
+_CLOCKS: Final = timedelta(seconds=3)
+_MORNING: Final = 5  # at night the host's clock may have gone back an hour
 # The dictionary's present shape of a table; None when there is no such table (any more).
 ReadTable: TypeAlias = Callable[[TableId], TableSchema | None]
 
@@ -75,6 +84,8 @@ class ShapeTracker:
         self._ids = ids
         self._elsewhere: set[int] = set()  # object ids of tables that were renamed to names which are not captured
         self._partitions = Partitions(tables, database, ids)
+        self._losses = Losses(tables, database, ids, name_of)
+        self._indexes = Indexes(tables, database, self._present, name_of)
 
     def captured(self, owner: str | None, table: str | None, object_id: int) -> TableId | None:
         """The captured table that a row of `owner`.`table` belongs to, None when it is not captured.
@@ -101,7 +112,10 @@ class ShapeTracker:
         """Learn the ids of all partitions that there are now, before redo is read from `scn` on: each of the changes has those of
         a table that were not known."""
         mine = [table for table in self.tables if table.id.database == self._database]
-        for before, after in self._partitions.refreshed(mine):
+        yield from self._listed_again(mine, scn, time_us)
+
+    def _listed_again(self, tables: Iterable[TableSchema], scn: int, time_us: int) -> Iterator[SchemaChange]:
+        for before, after in self._partitions.refreshed(tables):
             yield SchemaChange(after.id, before, after, "", Scn(scn), time_us, ids_only=True)
 
     def meet(self, row: LogMinerRow, table: TableId | None, time_us: int) -> Iterator[SchemaChange]:
@@ -162,15 +176,21 @@ class ShapeTracker:
         statement = parse_ddl(sql)
         if statement is None:
             return
-        if isinstance(statement, IndexChange):
-            yield from self._index_changed(statement, row, time_us, sql)
+        if isinstance(statement, IndexChange | UniqueIndex):
+            yield from self._rekeyed(statement, row, time_us, sql)
+            return
+        if isinstance(statement, DropDomain):
+            yield from self._domain_dropped(row, time_us, sql)
             return
         table = self._named(statement.name, row)
         known = self.tables.find(table)
+        if known is None and not self._includes(table):
+            self._partitions.note_other(row.object_id)
         match statement:
             case TruncateTable():
                 if known:
                     yield self._change(row, time_us, known, known, sql, truncate=True)
+                yield from self._concerned(self._losses.of_truncate(statement, table, row), row, time_us, sql)
             case DropTable():
                 if known:
                     yield self._change(row, time_us, known, None, sql)
@@ -183,11 +203,11 @@ class ShapeTracker:
                 yield from self._renamed(row, time_us, known, table._replace(table=new_name), sql)
             case AlterTable():
                 yield from self._altered_by(statement, row, time_us, table, sql)
-            case UniqueIndex():
-                if known:
-                    yield from self._rekeyed(row, time_us, known, with_index(self._with_keys(known), statement), sql)
+                yield from self._concerned(self._losses.of_alter(statement, table, row), row, time_us, sql)
+                if statement.changes_parts and (others := list(self._losses.of_reference())):
+                    yield from self._listed_again(others, row.scn, time_us)
             case _:
-                if known and statement.loses_rows:
+                if statement.loses_rows and self._includes(table):
                     self._warn_of_loss(table, sql)
                 yield from self._reread(row, time_us, table, sql, statement.reason)
 
@@ -195,52 +215,89 @@ class ShapeTracker:
         self, statement: CreateTable, row: LogMinerRow, time_us: int, table: TableId, sql: str
     ) -> Iterator[SchemaChange]:
         if not self._includes(table):
-            self._partitions.note_other(row.object_id)
             return
         self._temporary.discard((table, 0))
-        if statement.copied is not None:
-            statement = self._of_copy(statement, row)
+
+        def present() -> TableSchema | None:
+            return self._present(TableSchema(table, (), object_id=row.object_id))
+
         try:
-            made = create_table(statement, table, lambda: self._present(TableSchema(table, (), object_id=row.object_id)))
+            whole = self._with_columns(statement, row, present)
+            made = create_table(whole, table, present, row.timestamp)
         except ShapeUnclear as unclear:
             yield from self._reread(row, time_us, table, sql, str(unclear))
             return
-        created = replace(made, object_id=row.object_id)
-        yield self._new_version(row, time_us, None, self._with_parts(created, statement.has_parts), sql)
+        created = replace(made, object_id=row.object_id, parts_from=statement.parts_from)
+        of_now = ", ".join(column.name for column in whole.columns if not column.type_name)
+        if of_now and self._had_ddl_after(created, row.timestamp):
+            text = "%s: types of %s are taken from the dictionary as it is now, though the table had DDL since: %s"
+            _log.warning(text, self.name_of(table), of_now, sql)
+        if statement.has_parts:
+            created = self._partitions.after_ddl(created, None, row.timestamp)
+        yield self._new_version(row, time_us, None, created, sql)
         self._warn_if_unlogged(table)
 
-    def _of_copy(self, statement: CreateTable, row: LogMinerRow) -> CreateTable:
-        """CREATE TABLE .. AS SELECT * with the names of its columns; without any where the other table has changed since."""
-        assert statement.copied is not None
-        source = self._named(statement.copied, row._replace(owner=row.user or row.owner))
-        names = self._ids.columns_since(source, row.timestamp) if self._ids is not None else ()
-        return replace(statement, columns=tuple(Column(name, UNSAID) for name in names), stored=names + statement.stored)
+    def _domain_dropped(self, row: LogMinerRow, time_us: int, sql: str) -> Iterator[SchemaChange]:
+        """The changes of tables whose columns had a domain: which, the dictionary shows by what is gone, unless the table had DDL since."""
+        for known in [table for table in self.tables if table.id.database == self._database]:
+            altered = without_domain(known, self._present(known))
+            if altered == known:
+                continue
+            if self._had_ddl_after(known, row.timestamp):
+                text = "%s: NOT NULL or a default of its columns may have gone with a domain; later DDL hides whether: %s"
+                _log.warning(text, self.name_of(known.id), sql)
+            else:
+                yield self._altered(row, time_us, known, altered, sql)
 
-    def _index_changed(self, change: IndexChange, row: LogMinerRow, time_us: int, sql: str) -> Iterator[SchemaChange]:
-        owner = change.schema or row.owner or row.user or ""
-        for known in [table for table in self.tables if (table.id.database, table.id.schema) == (self._database, owner)]:
-            # Without a list of the keys, the index may be what the key is of.
-            yield from self._rekeyed(row, time_us, known, with_index_changed(self._with_keys(known), change), sql)
+    def _with_columns(self, statement: CreateTable, row: LogMinerRow, present: ReadPresent) -> CreateTable:
+        """CREATE TABLE with the columns that other tables give it. Raises ShapeUnclear as `with_columns`. Of several tables that a name may
+        mean, the columns are known where they are those of all of them."""
+
+        def sources(name: TableName) -> list[TableId]:
+            schemas = (name.schema,) if name.schema is not None else current_schemas(row, statement.name.schema)
+            return [TableId(self._database, schema, name.table) for schema in schemas]
+
+        def columns(source: TableId, since: datetime) -> tuple[str, ...]:
+            return self._ids.columns_since(source, since) if self._ids is not None else ()
+
+        def visible(name: TableName, since: datetime) -> tuple[str, ...]:
+            found = {names for source in sources(name) if (names := columns(source, since))}
+            return found.pop() if len(found) == 1 else ()
+
+        def find(name: TableName) -> TableSchema | None:
+            known = [(source, self.tables.find(source)) for source in sources(name)]
+            may_be = [table for source, table in known if table is not None or columns(source, datetime.max)]
+            return may_be[0] if len(may_be) == 1 else None
+
+        return with_columns(statement, row.timestamp, find, visible, present)
 
     def _rekeyed(
-        self, row: LogMinerRow, time_us: int, known: TableSchema, altered: TableSchema, sql: str
+        self, statement: IndexChange | UniqueIndex, row: LogMinerRow, time_us: int, sql: str
     ) -> Iterator[SchemaChange]:
-        if altered.key != known.key:
-            yield self._altered(row, time_us, known, altered, sql)
-        elif altered.keys != known.keys:
-            yield self._change(row, time_us, known, altered, "", ids_only=True)
+        if isinstance(statement, UniqueIndex):
+            found = self._indexes.created(statement, row)
+        else:
+            found = self._indexes.changed(statement, row)
+        for known, altered in found:
+            if altered.key != known.key:
+                yield self._altered(row, time_us, known, altered, sql)
+            elif altered.keys != known.keys:
+                yield self._change(row, time_us, known, altered, "", ids_only=True)
 
-    def _with_keys(self, known: TableSchema) -> TableSchema:
-        """The table with all its keys: those of the dictionary where they are not known, as of one that an earlier release
-        stored."""
-        if known.keys is not None or not known.key:
-            return known if known.keys is not None else replace(known, keys=())
-        present = self._present(known)
-        return replace(known, keys=present.keys if present is not None else ())
+    def _read_now(self, found: TableSchema, statement: datetime | None = None) -> TableSchema:
+        """A shape that was just read, with the time up to which a row may be of an older one: that of reading, or of a `statement` after
+        which the table had no DDL."""
+        if self._ids is None:
+            return found
+        if statement is not None and not self._had_ddl_after(found, statement):
+            return replace(found, read_at=statement + _CLOCKS)
+        return replace(found, read_at=self._ids.host_time(self._database))
 
-    def _read_now(self, found: TableSchema) -> TableSchema:
-        """A shape that was just read, with the time of that: a row of before may be of an older one."""
-        return replace(found, read_at=self._ids.host_time(self._database)) if self._ids is not None else found
+    def _had_ddl_after(self, table: TableSchema, statement: datetime) -> bool:
+        """Whether a table had DDL after that which ran at this time, or may have had; seconds between them do not count."""
+        if self._ids is None or statement.hour < _MORNING:
+            return True
+        return bool(self._ids.altered([table], statement + _CLOCKS))
 
     def _present(self, known: TableSchema) -> TableSchema | None:
         """A table as the dictionary has it now, whatever it is called by now; None when it is gone."""
@@ -256,21 +313,30 @@ class ShapeTracker:
         if self._includes(table) and _DROPS_LOGGING.search(sql):
             self._warn_if_unlogged(table)
         known = self.tables.find(table)
+        if statement.loses_rows and (known or self._includes(table)):
+            self._warn_of_loss(table, sql)
         if not known:
             yield from self._reread(row, time_us, table, sql, "the table was not known")
             return
-        if statement.loses_rows:
-            self._warn_of_loss(table, sql)
         try:
-            altered = without_unsupported(apply_changes(known, statement.changes, lambda: self._present(known)))
+            altered = without_unsupported(
+                apply_changes(known, statement.changes, lambda: self._present(known), row.timestamp)
+            )
         except ShapeUnclear as unclear:
             yield from self._reread(row, time_us, table, sql, str(unclear))
             return
-        yield self._altered(row, time_us, known, self._with_parts(altered, statement.changes_parts), sql)
+        if statement.parts.source:
+            altered = replace(altered, parts_from=statement.parts.source)
+        if statement.changes_parts:
+            altered = self._partitions.after_ddl(altered, statement.parts.made, row.timestamp)
+        yield self._altered(row, time_us, known, altered, sql)
 
-    def _with_parts(self, table: TableSchema, has_parts: bool) -> TableSchema:
-        """The table with the ids of its partitions, if it `has_parts`: by the time that DDL is read, some may be gone again."""
-        return with_parts(self._partitions.present(table), frozenset()) if has_parts else table
+    def _concerned(self, found: Iterable[Concerned], row: LogMinerRow, time_us: int, sql: str) -> Iterator[SchemaChange]:
+        """The changes of tables that lost rows, or got some, by DDL on another one."""
+        for known, emptied in found:
+            if not emptied:
+                self._warn_of_loss(known.id, sql)
+            yield self._change(row, time_us, known, known, sql, truncate=emptied)
 
     def _warn_of_loss(self, table: TableId, sql: str) -> None:
         _log.warning("%s: rows went or came without a trace in redo, and no event has them: %s", self.name_of(table), sql)
@@ -310,7 +376,7 @@ class ShapeTracker:
         known = self.tables.find(table)
         found = self._present(known) if known is not None else self._read_table(table)
         if found is not None:
-            found = without_unsupported(with_parts(self._read_now(found), known.parts if known else None))
+            found = without_unsupported(with_parts(self._read_now(found, row.timestamp), known.parts if known else None))
         if found is not None and known is not None:
             yield self._altered(row, time_us, known, found, sql)
         elif found is not None:

@@ -28,6 +28,7 @@ from minercdc.capture.txlog.position import TxlogPosition
 from minercdc.capture.txlog.purge import gap_after, purged_up_to
 from minercdc.capture.txlog.reading import ChangedRow, LogReader, microseconds
 from minercdc.config.sections import CaptureConfig
+from minercdc.config.table_names import given_for
 from minercdc.config.txlog import SoftDelete, TxlogConfig
 from minercdc.contracts import StopFlag
 from minercdc.errors import ConfigError, SourceError, UnknownSourceError
@@ -91,6 +92,8 @@ class TxlogCapture:
         split: Callable[[], str] = lambda: "",
     ) -> None:
         self._connect, self._tables, self._config = connect, tables, config
+        self._rules: dict[TableId, SoftDelete | None] = {}
+        self._rules_of = -1  # generation of the tables
         self._lobs = shared.lob_enabled
         self._tick = shared.poll_interval_ms / 1000
         self._split = split
@@ -278,9 +281,19 @@ class TxlogCapture:
                 *(tx.commit_scn, tx.commit_us, tx, seq),
             )
 
+    def _soft_delete(self, table: TableId) -> SoftDelete | None:
+        """The rule by which rows of a table count as deleted; None for none."""
+        if self._tables.generation != self._rules_of:
+            self._rules.clear()
+            self._rules_of = self._tables.generation
+        if table not in self._rules:
+            rules = self._config.minercdc_txlog_soft_delete
+            known = {table, *(one.id for one in self._tables)}
+            self._rules[table] = given_for(rules, table, known) or rules.get("*")
+        return self._rules[table]
+
     def _is_deleted(self, schema: TableSchema, changed: ChangedRow) -> bool:
-        rules = self._config.minercdc_txlog_soft_delete
-        rule: SoftDelete | None = rules.get(str(schema.id).upper(), rules.get("*"))
+        rule = self._soft_delete(schema.id)
         if rule is None:
             return False
         for column, value in zip(schema.columns, changed.row, strict=True):

@@ -24,6 +24,8 @@ from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, ContinuationJoiner
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import TransactionBuffer, transaction_buffer
 from minercdc.events import ChangeEvent, ChangeRun, Event, Progress, SchemaChange
+from minercdc.oracle.dependent_tables import Child
+from minercdc.oracle.object_ids import Listing
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
@@ -131,6 +133,10 @@ class Dictionary:
     :param present: of the partitions of each table.
     :param altered: time of the last DDL of each table; without one, the table is gone.
     :param temporary: names of temporary tables.
+    :param made: names of partitions, their ids and when they were made.
+    :param rows_make: the tables whose partitions rows make.
+    :param children: the tables that refer to each table.
+    :param copied: names of the columns of tables and views.
     """
 
     def __init__(
@@ -138,11 +144,30 @@ class Dictionary:
         present: dict[TableId, Iterable[int]],
         altered: dict[TableId, datetime] | None = None,
         temporary: Iterable[TableId] = (),
+        *,
+        made: dict[str, tuple[int, datetime]] | None = None,
+        rows_make: Iterable[TableId] = (),
+        children: dict[TableId, tuple[Child, ...]] | None = None,
+        copied: dict[TableId, tuple[str, ...]] | None = None,
     ) -> None:
         self.present, self.times, self.temporary = present, altered or {}, frozenset(temporary)
+        self.made, self.rows_make = made or {}, frozenset(rows_make)
+        self.referring, self.copied = children or {}, copied or {}
 
     def parts(self, tables: Iterable[TableSchema]) -> dict[TableId, frozenset[int]]:
         return {table.id: frozenset(self.present[table.id]) for table in tables if table.id in self.present}
+
+    def listing(self, table: TableSchema) -> Listing | None:
+        if table.id not in self.present:
+            return None
+        ids, source = frozenset(self.present[table.id]), self.sources([table])[table.id]
+        return Listing(ids, self.made, source, self.host_time(""))
+
+    def sources(self, tables: Iterable[TableSchema]) -> dict[TableId, str]:
+        return {table.id: "ROWS" if table.id in self.rows_make else "DDL" for table in tables}
+
+    def children(self, table: TableId) -> tuple[Child, ...]:
+        return self.referring.get(table, ())
 
     def altered(self, tables: Iterable[TableSchema], since: datetime) -> frozenset[TableId]:
         return frozenset(table.id for table in tables if self.times.get(table.id, since) >= since)
@@ -157,7 +182,7 @@ class Dictionary:
         return NOON + timedelta(seconds=105)
 
     def columns_since(self, table: TableId, since: datetime) -> tuple[str, ...]:
-        return ()
+        return self.copied.get(table, ())
 
 
 class Miner:

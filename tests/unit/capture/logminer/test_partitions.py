@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,14 @@ from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.passes import Assembly
 from minercdc.capture.logminer.row import OpCode
 from minercdc.errors import UnplacedRowError
-from minercdc.events import Event, UndecodableRow
+from minercdc.events import ChangeEvent, Event, UndecodableRow
 from minercdc.kafka.table_changes import remembered, table_of
 from minercdc.schema.table import Key, TableId
 
-KEYS = (Key("P", ("ID",), "PK"), Key("I", ("QTY",), "I1", enabled=False))
-PARTED = replace(ITEM, stored=("ID", "QTY"), parts=frozenset([101, 102]), keys=KEYS)
+KEYS = (Key("P", ("ID",), "PK", deferrable=True), Key("I", ("QTY",), "I1", enabled=False))
+PARTED = replace(
+    ITEM, stored=("ID", "QTY"), parts=frozenset([101, 102]), keys=KEYS, parts_from="ROWS", listed_at=NOON - timedelta(days=1)
+)
 LEDGER = replace(PARTED, id=TableId("DB", "LAB", "LEDGER"), object_id=88, parts=frozenset([111]))
 PLAIN = replace(ITEM, id=TableId("DB", "LAB", "PLAIN"), object_id=89)
 
@@ -84,7 +87,9 @@ def test_ids_become_known_by_a_start_by_a_row_and_by_ddl(tmp_path: Path, assembl
     assert changes(events) == [("c", "2"), ("c", "3"), ("c", "4"), ("c", "5")]
     (document,) = remembered(split)
     assert isinstance(document, dict)
-    assert (table_of(document).parts, table_of(document).keys) == (split.after.parts, KEYS)
+    found = table_of(document)
+    assert (found.parts, found.keys, found.parts_from) == (split.after.parts, KEYS, "ROWS")
+    assert found.listed_at == split.after.listed_at
 
 
 @both_modes
@@ -113,12 +118,16 @@ def test_a_row_of_a_partition_that_came_and_went_suspends_what_it_may_be_of(tmp_
 
 @both_modes
 def test_rows_of_other_tables_that_went_suspend_nothing(tmp_path: Path, assembly: Assembled) -> None:
-    """Staging tables, which are made, loaded, exchanged and purged, are known by their CREATE TABLE or by a row with their name."""
+    """Staging tables, which are made, loaded, exchanged and purged, are known by DDL on them or by a row with their name."""
     redo = Redo()
     redo.ddl(A, "create table elsewhere.stage (id number)", owner="ELSEWHERE", table="STAGE", object_id=600)
+    copy = "create table elsewhere.copy as select a.*, b.* from a, b"
+    redo.ddl(A, copy, owner="ELSEWHERE", table="COPY", object_id=602)
+    redo.ddl(A, "truncate table elsewhere.old", owner="ELSEWHERE", table="OLD", object_id=603)
+    redo.ddl(A, "alter table elsewhere.x frobnicate", owner="ELSEWHERE", table="X", object_id=604)
     redo.start(B)
     redo.insert(B, 1, owner="ELSEWHERE", table="OTHER", object_id=601)
-    for object_id in (600, 601):
+    for object_id in (600, 601, 602, 603, 604):
         gone(redo, B, "c102", object_id)
     redo.commit(B)
     miner = Miner(tmp_path, tables=[PARTED], assembly=assembly, ids=Dictionary({}), on_failure="suspend")
@@ -142,3 +151,102 @@ def test_a_partitioned_table_that_is_gone_already_may_have_rows_of_unknown_parti
     redo.commit(B)
     miner = Miner(tmp_path, ids=Dictionary({}), on_failure="suspend")
     assert unplaced(miner.read(redo.rows)) == [("LAB.MADE", "MC-4303")]
+
+
+AT = NOON + timedelta(seconds=101)  # of the first row
+
+
+@both_modes
+@pytest.mark.parametrize(
+    ("statement", "made", "suspended"),
+    [
+        ("alter table ledger add partition n values less than (9)", {"N": (112, AT)}, []),
+        (
+            "alter table ledger add partition n values less than (9), partition m values (7)",
+            {"N": (112, AT)},
+            ["LAB.LEDGER"],
+        ),
+        ("alter table ledger add partition n values less than (9)", {}, ["LAB.LEDGER"]),
+        ("alter table ledger add partition n values less than (9)", {"N": (999, AT + timedelta(seconds=1))}, ["LAB.LEDGER"]),
+        ("alter table ledger add partition values less than (9)", {"SYS_P5": (112, AT)}, ["LAB.LEDGER"]),
+        ('alter table ledger split partition p at (5) into (partition n, partition "m")', {"N": (1, AT), "m": (2, AT)}, []),
+        ("alter table ledger split partition p at (5)", {"N": (112, AT)}, ["LAB.LEDGER"]),
+        ("alter table ledger merge partitions p, q into partition n", {"N": (112, AT)}, []),
+        ("alter table ledger drop partition p", {}, []),
+        ("alter table ledger exchange partition p with table x", {}, []),
+        ("alter table ledger coalesce partition", {}, []),
+        ("alter table ledger modify partition by hash (id) partitions 4", {}, ["LAB.LEDGER"]),
+        ("alter table ledger set interval (10)", {}, ["LAB.LEDGER"]),
+        ("alter table ledger add column_of number", {}, []),
+    ],
+)
+def test_a_row_may_be_of_a_partition_that_ddl_made_and_the_dictionary_lacks_by_then(
+    tmp_path: Path, assembly: Assembled, statement: str, made: dict[str, tuple[int, datetime]], suspended: list[str]
+) -> None:
+    """What rows make is not known from DDL; all else is, and a row of a table that is not captured suspends nothing."""
+    ledger = replace(LEDGER, parts_from="DDL")
+    redo = Redo()
+    redo.ddl(A, statement, table="LEDGER", object_id=88)
+    redo.start(B)
+    gone(redo, B, "c102", 500)
+    redo.commit(B)
+    dictionary = Dictionary({ledger.id: [111, 112]}, made=made)
+    miner = Miner(tmp_path, tables=[ledger], assembly=assembly, ids=dictionary, on_failure="suspend")
+    assert [name for name, _ in unplaced(miner.read(redo.rows))] == suspended
+
+
+def test_rows_after_the_list_of_partitions_was_taken_are_in_none_that_ddl_made_before(tmp_path: Path) -> None:
+    redo = Redo()
+    redo.ddl(A, "alter table ledger split partition p at (5)", table="LEDGER", object_id=88)
+    gone(redo, B, "c102", 500)
+    redo.scn = 150
+    gone(redo, C, "c102", 501)
+    redo.commit(B)
+    redo.commit(C)
+    ledger = replace(LEDGER, parts_from="DDL")
+    miner = Miner(tmp_path, tables=[ledger], ids=Dictionary({ledger.id: [111, 112]}), on_failure="suspend")
+    events = miner.read(redo.rows)
+    assert len(unplaced(events)) == 1
+
+
+def test_of_a_table_that_an_earlier_release_stored_partitions_of_before_are_not_known(tmp_path: Path) -> None:
+    """The first list says which there are now; it is kept, and another start changes nothing."""
+    old = replace(LEDGER, parts_from="", listed_at=None)
+    dictionary = Dictionary({ITEM_ID: [101], LEDGER.id: [111]}, rows_make=[ITEM_ID])
+    item = replace(PARTED, parts_from="", listed_at=None)
+    miner = Miner(tmp_path, tables=[item, old], ids=dictionary, on_failure="suspend")
+    found = {str(change.table): change.after for change in miner.shapes.begin(5, 0)}
+    listed = {name: (after.parts_from, after.listed_at) for name, after in found.items() if after is not None}
+    now = NOON + timedelta(seconds=105)
+    assert listed == {"LAB.ITEM": ("ROWS", now), "LAB.LEDGER": ("DDL", now)}
+    assert list(miner.shapes.begin(6, 0)) == []
+    redo = Redo()
+    gone(redo, A, "c102", 500)
+    redo.scn = 150
+    gone(redo, A, "c102", 501)
+    redo.commit(A)
+    assert unplaced(miner.read(redo.rows)) == [("LAB.ITEM", "MC-4303"), ("LAB.LEDGER", "MC-4303"), ("LAB.ITEM", "MC-4303")]
+
+
+@both_modes
+def test_rows_of_before_and_after_an_exchange_are_of_the_tables_they_were_written_to(
+    tmp_path: Path, assembly: Assembled
+) -> None:
+    """Table and partition keep their object ids, and exchange those of their data only, which LogMiner's DATA_OBJ# is not."""
+    loaded = replace(PLAIN, id=TableId("DB", "LAB", "LOADED"), object_id=120)
+    redo = Redo()
+    for transaction, number in ((A, 1), (C, 11)):
+        redo.start(transaction)
+        redo.insert(transaction, number, object_id=101)
+        redo.insert(transaction, number + 1, table="LOADED", object_id=120)
+        redo.insert(transaction, number + 2, table="OBJ# 101", owner="UNKNOWN", object_id=101)
+        redo.insert(transaction, number + 3, table="OBJ# 120", owner="UNKNOWN", object_id=120)
+        redo.commit(transaction)
+        if number == 1:
+            redo.ddl(B, "alter table item exchange partition p with table loaded without validation")
+    events = Miner(tmp_path, tables=[PARTED, loaded], assembly=assembly, ids=Dictionary({ITEM_ID: [101, 102]})).read(
+        redo.rows
+    )
+    found = [(str(event.schema.id), event.after) for event in events if isinstance(event, ChangeEvent)]
+    assert [name for name, _ in found] == ["LAB.ITEM", "LAB.LOADED"] * 4
+    assert [row[0] for _, row in found if row is not None] == ["1", "2", "3", "4", "11", "12", "13", "14"]

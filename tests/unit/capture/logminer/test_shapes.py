@@ -142,6 +142,36 @@ def test_every_alter_is_emitted_and_makes_no_version_without_need(
     assert ("without a trace" in caplog.text) == ("truncate" in sql)
 
 
+@pytest.mark.parametrize(
+    ("statement", "owner", "user", "columns"),
+    [
+        ("create table made as select * from src", "LAB", "APP", "A B"),  # CURRENT_SCHEMA is LAB
+        ("create table made as select * from src", "LAB", "LAB", "A B"),
+        ("create table lab.made as select * from src", "LAB", "APP", "X Y"),
+        ("create table lab.made as select * from lab.src", "LAB", "APP", "A B"),
+        ("create table lab.made as select * from src", "LAB", "SYS", "A B"),
+        ("create table made as select * from app.src", "LAB", "LAB", "C"),
+    ],
+)
+def test_a_copied_table_without_a_schema_is_in_the_current_one(
+    tmp_path: Path, statement: str, owner: str, user: str, columns: str
+) -> None:
+    """That is where the new table is, if it has none either; else most likely the user's. Where both have such a table with other
+    columns, the dictionary's structure is taken."""
+    made = TableId("DB", "LAB", "MADE")
+    now = TableSchema(made, tuple(Column(name, "NUMBER") for name in ("A", "B", "C", "X", "Y")), object_id=95)
+    if columns == "X Y":
+        now = replace(now, columns=now.columns[3:])
+    copied = {TableId("DB", "LAB", "SRC"): ("A", "B"), TableId("DB", "APP", "SRC"): ("C",)}
+    redo = Redo()
+    redo.ddl(A, statement, owner=owner, user=user, table="MADE", object_id=95)
+    miner = Miner(tmp_path, dictionary={made: now}, ids=Dictionary({}, copied=copied))
+    miner.read(redo.rows)
+    found = miner.tables.find(made)
+    assert found is not None
+    assert " ".join(column.name for column in found.columns) == columns
+
+
 def test_tables_that_change_names_are_emitted_in_order(miner: Miner) -> None:
     redo = Redo()
     redo.ddl(A, "create table other (x number primary key)", table="OTHER", object_id=90)

@@ -220,6 +220,8 @@ def _two_names(parser: Parser) -> tuple[str | None, str | None]:
         parser.expect_word("PARTITION", 14004, "missing PARTITION keyword")
         names.append(None if parser.token.text in (",", ")") else parser.name())
         physical_options(parser)
+        if parser.token.text == "(":
+            raise OraError(3001, "unimplemented feature: SUBPARTITION", parser.token.start)
     parser.expect_op(")")
     if len(names) != 2:
         raise OraError(3001, "unimplemented feature: SPLIT PARTITION into more than two", parser.token.start)

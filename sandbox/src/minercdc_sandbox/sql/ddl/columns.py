@@ -160,12 +160,16 @@ def rename_column(session: SqlSession, table: Table, old: str, new: str) -> None
 
 
 def _drop_identity(session: SqlSession, table: Table, column: Column) -> None:
-    """Drop a column's identity with its sequence: the values stay, and the column NOT NULL. Raises ORA-30673 when it has none."""
+    """Drop a column's identity with its sequence, and its NOT NULL constraint (error help, ORA-30672: that is the only way to drop it); the
+    values stay. Raises ORA-30673 when it has none."""
     if column.identity is None:
         raise OraError(30673, "column to be modified is not an identity column")
     session.catalog.containers[table.container].sequences.pop((table.owner, f"ISEQ$$_{table.object_id}"), None)
     column.identity = column.default = None
     column.on_null = False
+    for constraint in [c for c in table.constraints if c.kind == ConstraintKind.CHECK and c.columns == (column.name,)]:
+        table.constraints.remove(constraint)
+    column.nullable = table.key is None or not table.key.enabled or column.name not in table.key.columns
 
 
 def _modify_identity(session: SqlSession, parser: Parser, table: Table, column: Column) -> None:

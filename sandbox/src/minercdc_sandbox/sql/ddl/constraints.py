@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Final, cast
 
 from minercdc_sandbox import tables as dictionary
 from minercdc_sandbox.interfaces import Cell, OraError, OraType
@@ -33,7 +33,7 @@ def add_constraint(session: SqlSession, table: Table, spec: ConstraintSpec) -> I
     check_name(session, table, spec.name, spec.at)
     found = Constraint(spec.name or session.catalog.generated_name(), spec.kind, spec.columns, generated=spec.name is None)
     found.enabled, found.validated, found.rely = spec.enabled, spec.validated, spec.rely
-    found.deferrable, found.deferred = spec.deferrable, spec.deferred
+    found.deferrable, found.deferred, found.changed = spec.deferrable, spec.deferred, session.storage.clock.now()
     created = None
     if spec.kind == ConstraintKind.CHECK:
         if spec.deferrable:
@@ -75,7 +75,9 @@ def _index_of(session: SqlSession, table: Table, spec: ConstraintSpec, found: Co
         return None
     catalog = session.catalog
     unique = not spec.deferrable
-    index = Index(table.owner, found.name, spec.columns, unique, catalog.new_object_id(), session.storage.clock.now())
+    index = Index(
+        table.owner, found.name, spec.columns, unique, catalog.new_object_id(), session.storage.clock.now(), implied=True
+    )
     table.indexes.append(index)
     found.index = index.name
     return index
@@ -129,6 +131,7 @@ def _add_check(session: SqlSession, table: Table, spec: ConstraintSpec) -> None:
     full = spec.name or session.catalog.generated_name()
     found = Constraint(full, ConstraintKind.CHECK, columns, None, spec.name is None, spec.condition)
     found.enabled, found.validated, found.rely = spec.enabled, spec.validated, spec.rely
+    found.changed = session.storage.clock.now()
     table.checks.append(found)
     plan_checks(session.environment, table)
 
@@ -229,6 +232,19 @@ def row_count(session: SqlSession, table: Table, where: str = "1") -> int:
     return sum(int(row[0]) for row in session.storage.db.execute(sql))
 
 
+OF_INDEX_ORGANIZED: Final = (
+    25188,
+    "cannot drop/disable/defer the primary key constraint for index-organized tables or sorted hash cluster",
+)
+"""The error that refuses what would take the primary key from an index-organized table."""
+
+
+def _keep_key(table: Table, constraint: Constraint) -> None:
+    """Raises ORA-25188 for the primary key of an index-organized table."""
+    if table.index_organized and constraint.kind == ConstraintKind.PRIMARY:
+        raise OraError(*OF_INDEX_ORGANIZED)
+
+
 def named_constraint(parser: Parser, table: Table) -> Constraint:
     """Read `PRIMARY KEY`, `UNIQUE (..)` or `CONSTRAINT name`: the table's constraint of that kind. Raises ORA-02443 when there is
     none, and syntax errors as `Parser` and `column_list`."""
@@ -248,8 +264,8 @@ def named_constraint(parser: Parser, table: Table) -> Constraint:
 
 
 def drop_constraint(session: SqlSession, parser: Parser, table: Table) -> None:
-    """Read and apply ALTER TABLE DROP of a constraint, from its name on. Raises ORA-02443, and as `release_key`. Syntax errors
-    are those of `Parser`."""
+    """Read and apply ALTER TABLE DROP of a constraint, from its name on. Raises ORA-02443, ORA-25188, and as `release_key`. Syntax
+    errors are those of `Parser`."""
     constraint = named_constraint(parser, table)
     cascade = parser.word("CASCADE")
     keep = parser.word("KEEP", "INDEX")
@@ -258,6 +274,7 @@ def drop_constraint(session: SqlSession, parser: Parser, table: Table) -> None:
     if constraint in table.checks:
         table.checks.remove(constraint)
         return
+    _keep_key(table, constraint)
     release_key(session, table, constraint, cascade=cascade)
     table.constraints.remove(constraint)
     loosen(session, table, constraint, keep_index=keep)
@@ -285,7 +302,7 @@ def loosen(session: SqlSession, table: Table, constraint: Constraint, *, keep_in
         }
         for at in table.positions(constraint.columns):
             table.columns[at].nullable = table.columns[at].name not in still
-    index = next((i for i in table.indexes if i.name == constraint.index == constraint.name), None)
+    index = next((i for i in table.indexes if i.name == constraint.index and i.implied), None)
     if index is not None and not keep_index:
         table.indexes.remove(index)
         session.storage.segments.drop_index(table, index)
@@ -293,9 +310,12 @@ def loosen(session: SqlSession, table: Table, constraint: Constraint, *, keep_in
 
 def set_state(session: SqlSession, table: Table, constraint: Constraint, spec: ConstraintSpec, *, cascade: bool) -> None:
     """Set the state of a constraint to that of `spec`, by ENABLE, DISABLE or MODIFY CONSTRAINT; makes or drops the index of a
-    key, and makes its columns NOT NULL or looser. `cascade`: as of `release_key`. Raises as `release_key` and `validate`."""
+    key, and makes its columns NOT NULL or looser. `cascade`: as of `release_key`. Raises ORA-25188, and as `release_key` and
+    `validate`."""
     was = constraint.enabled
-    constraint.validated, constraint.rely = spec.validated, spec.rely
+    if not spec.enabled:
+        _keep_key(table, constraint)
+    constraint.validated, constraint.rely, constraint.changed = spec.validated, spec.rely, session.storage.clock.now()
     if was and not spec.enabled:
         release_key(session, table, constraint, cascade=cascade)
         constraint.enabled = False

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from minercdc_sandbox.interfaces import Cell, ColumnDescription, OraError, OraType
 from minercdc_sandbox.sql import ast
-from minercdc_sandbox.sql.ddl.constraints import add_constraint, add_group
+from minercdc_sandbox.sql.ddl.constraints import OF_INDEX_ORGANIZED, add_constraint, add_group
+from minercdc_sandbox.sql.ddl.copied_columns import copied_not_nulls
 from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state
 from minercdc_sandbox.sql.ddl.names import named_once
@@ -55,8 +56,12 @@ def create_table(session: SqlSession, parser: Parser, *, temporary: str | None =
     indexed = index_organized(parser)
     partitions = partition_by(parser)
     row_movement = _after_partitions(parser, definition)
-    if indexed and not any(spec.kind == ConstraintKind.PRIMARY for spec in definition.constraints):
-        raise OraError(25175, "no PRIMARY KEY constraint found")
+    if indexed:
+        keys = [spec for spec in definition.constraints if spec.kind == ConstraintKind.PRIMARY]
+        if not keys:
+            raise OraError(25175, "no PRIMARY KEY constraint found")
+        if not keys[0].enabled or keys[0].deferrable:
+            raise OraError(*OF_INDEX_ORGANIZED)
     query = _query(parser, definition)
     with committed(session):
         plan = _take_columns(session, definition, query) if query is not None else None
@@ -67,6 +72,7 @@ def create_table(session: SqlSession, parser: Parser, *, temporary: str | None =
             definition.columns.append(archive_state())
         table = _new_table(session, owner or session.schema, name, definition)
         table.temporary, table.row_dependencies, table.row_movement = temporary, row_dependencies, row_movement
+        table.index_organized = indexed
         if partitions is not None:
             if temporary is not None:
                 raise OraError(14459, "missing GLOBAL keyword", partitions.at)
@@ -112,9 +118,16 @@ def _take_columns(session: SqlSession, definition: Definition, query: ast.Query)
         raise OraError(2440, "Create as select with referential constraints not allowed")
     listed = definition.columns
     definition.columns = [column_like(column) for column in plan.columns]
+    copied = copied_not_nulls(session, query) or []
+    for column, required in zip(definition.columns, copied, strict=False):
+        column.nullable = not required
     for column, given in zip(definition.columns, listed, strict=False):
         column.name, column.default, column.on_null = given.name, given.default, given.on_null
         column.nullable = column.nullable and given.nullable
+    said = {spec.columns for spec in definition.constraints if spec.kind == ConstraintKind.CHECK and spec.condition is None}
+    for column, required in zip(definition.columns, copied, strict=False):
+        if required and (column.name,) not in said:
+            definition.constraints.append(ConstraintSpec(None, ConstraintKind.CHECK, (column.name,), 0))
     definition.untyped.clear()
     return plan
 

@@ -160,13 +160,11 @@ def _not_null(column: Column, into: Definition, at: int) -> None:
 
 
 def _generated(parser: Parser, column: Column, into: Definition) -> None:
-    """Read `[GENERATED ALWAYS] AS (expr) [VIRTUAL]` or `GENERATED ALWAYS | BY DEFAULT [ON NULL] AS IDENTITY [(options)]` into the
+    """Read `[GENERATED ALWAYS] AS (expr) [VIRTUAL]` or `GENERATED [ALWAYS | BY DEFAULT [ON NULL]] AS IDENTITY [(options)]` into the
     column; an identity also into `into`, with NOT NULL. Raises as `column_options`."""
     at = parser.token.start
     how = "ALWAYS"
-    if parser.word("GENERATED") and not parser.word("ALWAYS"):
-        if not parser.word("BY", "DEFAULT"):
-            raise OraError(905, "missing keyword", parser.token.start)
+    if parser.word("GENERATED") and not parser.word("ALWAYS") and parser.word("BY", "DEFAULT"):
         how = "BY DEFAULT"
         column.on_null = parser.word("ON", "NULL")
     parser.expect_word("AS")

@@ -20,6 +20,21 @@ _OWN_GRAMMAR = frozenset(
 """Functions with words between their arguments that this grammar does not read."""
 
 
+_MORE_OF_IS_JSON = (
+    "WITH",
+    "WITHOUT",
+    "ALLOW",
+    "DISALLOW",
+    "VALIDATE",
+    "VALUE",
+    "OBJECT",
+    "ARRAY",
+    "SCALAR",
+    "CAST",
+    "USING",
+)
+
+
 def _text(text: str, at: int) -> ast.Literal:
     return ast.Literal(ast.LiteralKind.STRING, text, at)
 
@@ -100,12 +115,16 @@ class ExpressionGrammar(AnalyticGrammar):
         return left
 
     def _is_json(self, value: ast.Expr, negated: bool, at: int) -> ast.Expr:
-        """Read `[FORMAT JSON] [STRICT | LAX]`, after `value IS [NOT] JSON`; the call's arguments are those of `json_texts.is_json`.
-        Raises ORA-03001 for other clauses."""
+        """Read `[FORMAT JSON] [STRICT | LAX]`, the last in parentheses or not, after `value IS [NOT] JSON` (SQL Language Reference, "IS
+        JSON Condition"); the call's arguments are those of `json_texts.is_json`. Raises ORA-03001 for other clauses."""
         self.word("FORMAT", "JSON")
-        wanted = self.any_word("STRICT", "LAX") or "LAX"
-        if self.is_any_word("WITH", "WITHOUT", "ALLOW", "DISALLOW", "VALIDATE", "VALUE", "OBJECT", "ARRAY", "SCALAR"):
+        enclosed = self.op("(")
+        wanted = self.any_word("STRICT", "LAX")
+        if self.is_any_word(*_MORE_OF_IS_JSON):
             raise OraError(3001, f"unimplemented feature: IS JSON {self.token.text}", self.token.start)
+        if enclosed:
+            self.expect_op(")")
+        wanted = wanted or "LAX"
         call = ast.Call("IS JSON", [value, _text(wanted, at)], at)
         return ast.Logic("NOT", [call], at) if negated else call
 
