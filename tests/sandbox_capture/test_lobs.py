@@ -242,6 +242,27 @@ def test_undone_lobs_of_every_storage_leave_nothing(release: SandboxProcess, tmp
     ] * 2
 
 
+@pytest.mark.parametrize("lobs", [True, False])
+def test_a_short_string_stays_when_a_long_one_after_it_is_undone(
+    release: SandboxProcess, tmp_path: Path, lobs: bool
+) -> None:
+    lab = make_lab(release, tmp_path, **{"lob.enabled": lobs})
+    lab.run(
+        "create table w (id number(9) primary key, v varchar2(32767))",
+        "alter table w add supplemental log data (all) columns",
+        "insert into w values (1, 'old')",
+        "commit",
+    )
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run("update w set v = 'new' where id = 1", "savepoint s")
+    execute(lab, "update w set v = :1 where id = 1", "long" * 2000)
+    lab.run("rollback to savepoint s", "commit")
+    lab.run("update w set v = 'undone' where id = 1", "rollback", "insert into w values (2, null)", "savepoint s")
+    lab.run("update w set v = 'undone' where id = 1", "rollback to savepoint s", "commit")
+    reader.until_marker(1)
+    assert [(op, after) for op, _, after in reader.changes()] == [("u", ("1", "new")), ("c", ("2", None))]
+
+
 def test_xml_documents(lab: Lab, reader: Reader) -> None:
     execute(lab, "insert into xd values (1, 'a', '<a>it''s</a>')")
     execute(lab, "insert into xd values (2, 'b', null)")

@@ -11,7 +11,7 @@ row undoes is the last thing that is left of its row. A change may be several ro
     68- .. 71-, 91- ..    documents and long strings
 
 Not all rows of a statement need be there: without `lob.enabled`, those of large values are not selected. So an UPDATE that sets
-back nothing but large columns may be of a statement that was not seen, and cancels only what sets no other column.
+back nothing but large columns may be of a statement that was not seen, and cancels only what sets no other column, to other values.
 """
 
 from __future__ import annotations
@@ -175,7 +175,8 @@ class _Statement:
         parsed = _parsed(undo)
         self._set_back = None if parsed is None else frozenset(parsed.new)
         self._left = None if parsed is None else set(parsed.new)
-        self._were_null = frozenset() if parsed is None else {name for name, value in parsed.new.items() if value == NULL}
+        self._values = {} if parsed is None else parsed.new
+        self._were_null = {name for name, value in self._values.items() if value == NULL}
         self._may_be_unseen = self._set_back is not None and (large is None or self._set_back <= large)
         self._places: list[int] = []
         self._end: tuple[int, ...] = ()  # place of the row of code 0, until a row that it is the end of is taken
@@ -272,6 +273,8 @@ class _Statement:
         columns = update.new.keys()
         # Setting a NULL at the row's end to NULL prints all columns, with the values that they had.
         changed = {name for name, value in update.new.items() if update.old.get(name) != value}
+        if changed and all(self._values.get(name) == update.new[name] for name in changed):
+            return False  # what is set back to its values came after it
         return columns <= self._set_back or (changed <= self._set_back and not self._set_back.isdisjoint(columns))
 
     def _take(self, seen: _Seen) -> None:

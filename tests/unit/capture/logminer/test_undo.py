@@ -17,7 +17,7 @@ from tests.unit.capture.logminer.redo import (
     Redo,
     changes,
 )
-from tests.unit.capture.logminer.test_large_rows import DOC
+from tests.unit.capture.logminer.test_large_rows import DOC, LONG
 
 from minercdc.capture.logminer.keeping import KeepingRules
 from minercdc.capture.logminer.row import LARGE_CODES, PLACEHOLDER_ROW_ID, OpCode
@@ -407,3 +407,16 @@ def test_an_update_of_null_lobs_is_undone_by_two_rows(tmp_path: Path) -> None:
     redo.commit(A)
     events = [e for e in Miner(tmp_path, tables=(DOC,), lobs=True).read(redo.rows) if isinstance(e, ChangeEvent)]
     assert [e.after[2] for e in events if e.after] == ["kept", None]
+
+
+@pytest.mark.parametrize(("value", "left"), [("'kept'", ["kept"]), ("'before'", []), ("NULL", [])])
+def test_what_is_set_back_to_the_value_of_a_change_came_after_it(tmp_path: Path, value: str, left: list[str]) -> None:
+    """A string beyond 4000 bytes, whose rows are not selected without `lob.enabled`, was set and undone; or the change itself was."""
+    redo = Redo()
+    redo.start(A)
+    of: dict[str, Any] = {"owner": "LAB", "table": "LONG", "object_id": 83, "row_id": "r1"}
+    redo.row(OpCode.UPDATE, A, """update "LAB"."LONG" set "V" = 'kept' where "ID" = '1' and "T" = 't';""", **of)
+    redo.row(OpCode.UPDATE, A, f'update "LAB"."LONG" set "V" = {value}', rollback=1, **of)
+    redo.commit(A)
+    events = [e for e in Miner(tmp_path, tables=(LONG,)).read(redo.rows) if isinstance(e, ChangeEvent)]
+    assert [e.after[2] for e in events if e.after] == left
