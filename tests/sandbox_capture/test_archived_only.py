@@ -87,6 +87,23 @@ def test_archived_logs_are_found_where_the_view_of_destinations_is_empty(
     lab.app.close()
 
 
+def test_archived_logs_of_a_destination_that_is_not_used_any_more_are_found(
+    fresh_sandbox: SandboxProcess, tmp_path: Path
+) -> None:
+    """Archiving went to another one while the connector was down; one that is full, or deferred, keeps its logs as well."""
+    lab = ArchivedLab(fresh_sandbox, tmp_path)
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.mark(1)
+    lab.administer(f"alter system set log_archive_dest_2 = 'LOCATION={tmp_path / 'second'}'")
+    lab.administer("alter system set log_archive_dest_1 = ''")
+    lab.mark(2)
+    assert reader.position is not None
+    assert lab.unreadable(reader.position) is None
+    reader.until(lambda found: found.has_marker(2))
+    assert len(reader.changes("MARKER")) == 2
+    lab.app.close()
+
+
 def test_a_thread_that_went_down_holds_the_other_back_until_its_last_log_is_archived(
     fresh_sandbox: SandboxProcess, tmp_path: Path
 ) -> None:

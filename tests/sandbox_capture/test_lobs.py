@@ -214,6 +214,55 @@ def test_savepoints_take_back_whole_statements(lab: Lab, reader: Reader) -> None
     same_as_snapshot(lab, reader, "DOC", "XD", "WIDE")
 
 
+@pytest.mark.parametrize("lobs", [True, False])
+def test_undone_lobs_of_every_storage_leave_nothing(release: SandboxProcess, tmp_path: Path, lobs: bool) -> None:
+    """NULL ones that got a small value, too, which is two rows of redo."""
+    lab = make_lab(release, tmp_path, **{"lob.enabled": lobs})
+    tables = ("bas", "sec")
+    for table, storage in zip(tables, ("basicfile", "securefile"), strict=True):
+        lab.run(
+            f"create table {table} (id number(9) primary key, t varchar2(9), c clob) lob (c) store as {storage}",
+            f"alter table {table} add supplemental log data (all) columns",
+        )
+        execute(lab, f"insert into {table} values (1, 'a', :1)", BIG)
+        lab.run(f"insert into {table} values (2, 'b', null)", f"insert into {table} values (3, 'c', 'small')")
+    lab.app.commit()
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    for table in tables:
+        lab.run(f"update {table} set t = 'kept' where id = 1", "savepoint s")
+        execute(lab, f"update {table} set t = 'gone', c = :1 where id = 1", OTHER)
+        execute(lab, f"update {table} set c = :1 where id = 1", BIG)
+        lab.run(f"update {table} set c = 'now' where id = 2", f"update {table} set t = 'gone', c = 'now' where id = 3")
+        lab.run("rollback to savepoint s", f"update {table} set t = 'end' where id = 3")
+    lab.app.commit()
+    reader.until_marker(1)
+    assert [(op, after and after[:2]) for op, _, after in reader.changes()] == [
+        ("u", ("1", "kept")),
+        ("u", ("3", "end")),
+    ] * 2
+
+
+@pytest.mark.parametrize("lobs", [True, False])
+def test_a_short_string_stays_when_a_long_one_after_it_is_undone(
+    release: SandboxProcess, tmp_path: Path, lobs: bool
+) -> None:
+    lab = make_lab(release, tmp_path, **{"lob.enabled": lobs})
+    lab.run(
+        "create table w (id number(9) primary key, v varchar2(32767))",
+        "alter table w add supplemental log data (all) columns",
+        "insert into w values (1, 'old')",
+        "commit",
+    )
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run("update w set v = 'new' where id = 1", "savepoint s")
+    execute(lab, "update w set v = :1 where id = 1", "long" * 2000)
+    lab.run("rollback to savepoint s", "commit")
+    lab.run("update w set v = 'undone' where id = 1", "rollback", "insert into w values (2, null)", "savepoint s")
+    lab.run("update w set v = 'undone' where id = 1", "rollback to savepoint s", "commit")
+    reader.until_marker(1)
+    assert [(op, after) for op, _, after in reader.changes()] == [("u", ("1", "new")), ("c", ("2", None))]
+
+
 def test_xml_documents(lab: Lab, reader: Reader) -> None:
     execute(lab, "insert into xd values (1, 'a', '<a>it''s</a>')")
     execute(lab, "insert into xd values (2, 'b', null)")

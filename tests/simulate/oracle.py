@@ -183,7 +183,7 @@ def _begins(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> Ro
 
 def _archived(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> Rows:
     return [
-        (log.thread, log.sequence, log.first_scn, log.next_scn, log.archived_name, "LOG_ARCHIVE_DEST_1", 1000)
+        (log.thread, log.sequence, log.first_scn, log.next_scn, log.archived_name, "LOG_ARCHIVE_DEST_1", 1000, 0)
         for log in connection.source.logs()
         if log.archived and not log.purged and log.next_scn > binds["scn"]
     ]

@@ -51,7 +51,8 @@ class LogMiningConfig(Section):
         description="Table in the schema of `database.user` (in the captured container; created when it is not there) whose one row is changed and committed before each pass, so that the log writer writes. By default there is none, and nothing is written to the source.",
     )
     archive_destination_name: CommaList = Field(
-        (), description="LOG_ARCHIVE_DEST_n to read from, in order of precedence; default the first local valid one."
+        (),
+        description="LOG_ARCHIVE_DEST_n to read from, in order of precedence; default all local ones. Valid ones come first.",
     )
     log_mining_include_redo_sql: bool = Field(False, description="Copy SQL_REDO into `source.redo_sql`.")
     log_mining_username_include_list: CommaList = Field((), description="Capture only transactions of these users.")

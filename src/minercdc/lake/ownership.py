@@ -6,6 +6,8 @@ The file `_connector` in `minercdc.lake.path` has the connector's name and `topi
 from __future__ import annotations
 
 import json
+import logging
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +20,10 @@ from minercdc.lake.paths import LakePaths
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_log = logging.getLogger(__name__)
 _FILE: Final = "_connector"
+_WRITING_SECONDS: Final = 3.0
+_LOOK_SECONDS: Final = 0.1
 
 
 def claim(spark: SparkSession, config: ConnectorConfig) -> None:
@@ -31,13 +36,33 @@ def claim(spark: SparkSession, config: ConnectorConfig) -> None:
     with _file(spark, config) as (files, path):
         found = _read(spark, files, path)
         if found is None:
-            stream = files.create(path, True)
-            try:
-                stream.writeBytes(json.dumps(own))
-            finally:
-                stream.close()
-            found = _read(spark, files, path)  # another one may have been faster
+            found = _written(spark, files, path, json.dumps(own))
     _refuse(config, found)
+
+
+def _written(spark: SparkSession, files: Any, path: Any, own: str) -> dict[str, str] | None:
+    """Write the file, unless another process has made it since it was looked for, and return what it says then. One that is left half
+    written is replaced, after a time in which who writes it would have ended."""
+    from py4j.protocol import Py4JJavaError
+
+    end = time.monotonic() + _WRITING_SECONDS
+    while (found := _read(spark, files, path)) is None:
+        is_there = bool(files.exists(path))
+        if is_there and time.monotonic() < end:
+            time.sleep(_LOOK_SECONDS)
+            continue
+        try:
+            stream = files.create(path, is_there)
+        except Py4JJavaError as error:
+            if is_there or not files.exists(path):
+                raise
+            _log.debug("another process was faster: %s", error)
+            continue
+        try:
+            stream.writeBytes(own)
+        finally:
+            stream.close()
+    return found
 
 
 def refuse_others(spark: SparkSession, config: ConnectorConfig) -> None:

@@ -27,16 +27,14 @@ _ONLINE = (
 # Only logs of this incarnation.
 _LOGS_OF_INCARNATION = (
     "SELECT A.THREAD#, A.SEQUENCE#, A.FIRST_CHANGE#, A.NEXT_CHANGE#, A.NAME,"
-    " NVL(DS.DEST_NAME, 'LOG_ARCHIVE_DEST_' || A.DEST_ID), A.BLOCKS * A.BLOCK_SIZE"
+    " NVL(DS.DEST_NAME, 'LOG_ARCHIVE_DEST_' || A.DEST_ID), A.BLOCKS * A.BLOCK_SIZE, CASE WHEN DS.STATUS <> 'VALID' THEN 1 ELSE 0 END"
     " FROM V$ARCHIVED_LOG A JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = A.RESETLOGS_CHANGE#"
     " LEFT JOIN V$ARCHIVE_DEST_STATUS DS ON DS.DEST_ID = A.DEST_ID"
     " WHERE A.NAME IS NOT NULL AND A.ARCHIVED = 'YES' AND A.STATUS = 'A' AND {where} AND A.NEXT_CHANGE# > :scn"
 )
 # In local destinations: a standby's NAME is a service, not a file. Where the view of destinations is empty, as in Autonomous Database,
-# STANDBY_DEST says that alone.
-_ARCHIVED = _LOGS_OF_INCARNATION.format(
-    where="(DS.TYPE = 'LOCAL' AND DS.STATUS = 'VALID' OR DS.DEST_ID IS NULL AND A.STANDBY_DEST = 'NO')"
-)
+# STANDBY_DEST says that alone. A destination that is full, deferred or not used any more keeps the logs that it has.
+_ARCHIVED = _LOGS_OF_INCARNATION.format(where="A.STANDBY_DEST = 'NO' AND (DS.TYPE = 'LOCAL' OR DS.DEST_ID IS NULL)")
 # Of a standby: logs whose redo is applied. Redo of a log has SCNs below NEXT_CHANGE#, and CURRENT_SCN is what is applied; APPLIED says
 # so of a log that ended before its last SCNs. Received logs have destinations of any number (docs/reference/logminer-facts.md#a-9).
 _APPLIED = _LOGS_OF_INCARNATION.format(
@@ -44,7 +42,7 @@ _APPLIED = _LOGS_OF_INCARNATION.format(
 )
 # Of a downstream database.
 _RECEIVED = (
-    "SELECT A.THREAD#, A.SEQUENCE#, A.FIRST_CHANGE#, A.NEXT_CHANGE#, A.NAME, NULL, A.BLOCKS * A.BLOCK_SIZE"
+    "SELECT A.THREAD#, A.SEQUENCE#, A.FIRST_CHANGE#, A.NEXT_CHANGE#, A.NAME, NULL, A.BLOCKS * A.BLOCK_SIZE, 0"
     f" FROM {RECEIVED} AND A.NEXT_CHANGE# > :scn"
 )
 # The control file remembers a log longer than its file is there.
@@ -161,7 +159,7 @@ def read_logs(
     """Every online log, and every archived one that ends after `from_scn`; one file for each (thread, sequence), in that
     order.
 
-    :param destinations: LOG_ARCHIVE_DEST_n in order of precedence, for archived logs; empty: any local one.
+    :param destinations: LOG_ARCHIVE_DEST_n in order of precedence, for archived logs; empty: any local one. Valid ones come first.
     :param mined: where LogMiner runs, if elsewhere: the archived logs of that physical standby whose redo is applied, or those of
         this database that the downstream database has received, and no online ones, are listed in place of those of `connection`.
     :raises SourceError, PrerequisiteError: the views cannot be read.
@@ -176,10 +174,10 @@ def read_logs(
         rank = {name.upper(): i for i, name in enumerate(destinations)}
         archived = [
             (
-                rank.get(destination, 0),
+                (int(is_invalid), rank.get(destination, 0)),
                 LogFile(name, int(thread), int(sequence), int(first), int(next_), bytes=int(size or 0)),
             )
-            for thread, sequence, first, next_, name, destination, size in cursor
+            for thread, sequence, first, next_, name, destination, size, is_invalid in cursor
             if not destinations or destination in rank
         ]
     return unique_logs([*online, *(log for _, log in sorted(archived, key=lambda found: found[0]))])

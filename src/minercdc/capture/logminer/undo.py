@@ -5,13 +5,13 @@ row undoes is the last thing that is left of its row. A change may be several ro
 
     [docs/reference/logminer-facts.md#b-7-1]    - : with the placeholder as ROW_ID, R: with a real one
 
-    INSERT- | UPDATE-     of the plain columns, begins the statement
-    9- 10- 11- 29-        pieces of LOBs
+    INSERT- | UPDATE-     of the plain columns, or what empties NULL LOBs: begins the statement
+    9- 10- 11- 29-        pieces of LOBs; those of a BasicFile's value may have two locators
     UPDATE R | 0 R        ends the statement, and says whose rows those with the placeholder are
     68- .. 71-, 91- ..    documents and long strings
 
 Not all rows of a statement need be there: without `lob.enabled`, those of large values are not selected. So an UPDATE that sets
-back nothing but large columns may be of a statement that was not seen, and cancels only what sets no other column.
+back nothing but large columns may be of a statement that was not seen, and cancels only what sets no other column, to other values.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from typing import Final, NamedTuple, Protocol
 from minercdc.capture.logminer.redo_text import RedoDml, parse_redo
 from minercdc.capture.logminer.row import LARGE_CODES, PLACEHOLDER_ROW_ID, LogMinerRow, OpCode, same_object
 from minercdc.errors import RedoSyntaxError
+from minercdc.values.literal import EMPTY_LOBS, NULL
 
 _COLUMN = re.compile(r'select\s*"([^"]+)"|"[^"]+"\s*\.\s*"[^"]+"\s*(?:a\s+)?set\s*(?:a\s*\.\s*)?"([^"]+)"\s*=')
+_EMPTIED = re.compile(r"dbms_lob\.trim\(\s*loc_n?[bc]\s*,\s*0\s*\)", re.IGNORECASE)
 # Each begins the pieces of one value.
 _BEGINNINGS: Final = frozenset({OpCode.LOB_LOCATOR, OpCode.XML_BEGIN, OpCode.STRING_BEGIN})
 _LOB_PIECES: Final = frozenset({OpCode.LOB_WRITE, OpCode.LOB_TRIM, OpCode.LOB_ERASE})
@@ -68,6 +70,8 @@ class _Seen(NamedTuple):
     :param column: of pieces: the name of their column, None when their text does not say it.
     :param in_place: of pieces: DBMS_LOB wrote them, which is a statement of its own.
     :param unlocated: pieces that name neither row nor column.
+    :param writes: of pieces: the first one after the locator writes, as that of a new value does.
+    :param empties: of pieces: they only empty the LOB, as comes before a BasicFile's new value.
     """
 
     row: LogMinerRow
@@ -76,6 +80,8 @@ class _Seen(NamedTuple):
     column: str | None = None
     in_place: bool = False
     unlocated: bool = False
+    writes: bool = False
+    empties: bool = False
 
 
 def _backwards(rows: Undoable, undo: LogMinerRow) -> Iterator[_Seen]:
@@ -169,10 +175,13 @@ class _Statement:
         parsed = _parsed(undo)
         self._set_back = None if parsed is None else frozenset(parsed.new)
         self._left = None if parsed is None else set(parsed.new)
+        self._values = {} if parsed is None else parsed.new
+        self._were_null = {name for name, value in self._values.items() if value == NULL}
         self._may_be_unseen = self._set_back is not None and (large is None or self._set_back <= large)
         self._places: list[int] = []
         self._end: tuple[int, ...] = ()  # place of the row of code 0, until a row that it is the end of is taken
         self._is_ended = False
+        self._latest: _Seen | None = None  # what was taken last
 
     @property
     def places(self) -> list[int]:
@@ -183,17 +192,31 @@ class _Statement:
         """Whether no row was found so far, not even the end of a statement."""
         return not self._places and not self._is_ended
 
+    @property
+    def _is_found(self) -> bool:
+        """Whether all that is set back was found: what is left to find is how it began."""
+        return self._left is not None and not self._left
+
     def take_end(self, seen: _Seen) -> bool:
         """Take a row of code 0: the end of a statement on this row or, which ends this one, on another row."""
         if seen.of != self._undo.row_id:
             return self.is_empty
-        if self._is_ended:
+        if self._is_ended or self._is_found:
             return False
+        self._latest = None
         self._end, self._is_ended = seen.places, True
         return True
 
     def take_pieces(self, seen: _Seen) -> bool:
         """Take the pieces of one value. Those of a LOB that is not set back are another statement's."""
+        if self._latest is not None and _begin(seen, self._latest):
+            is_whole = seen.empties and self._latest.row.code != OpCode.LOB_TRIM
+            self._take(seen)
+            if is_whole:
+                self._latest = None
+            return True
+        if self._is_found:
+            return False
         if seen.row.code in _LOB_PIECES and self._left is not None and seen.column not in self._left:
             if self._places:
                 return False
@@ -203,14 +226,16 @@ class _Statement:
         if self._left is not None and seen.column is not None and seen.column in self._left:
             # Of documents and long strings the undo row may hold nothing.
             self._left.discard(seen.column)
-            if not self._left:
-                return False
         return not seen.in_place
 
     def take_update(self, seen: _Seen) -> bool:
         """Take an UPDATE: one with the placeholder begins the statement, one with a ROW_ID ends it or is all of it."""
         parsed = _parsed(seen.row)
         columns = None if parsed is None else set(parsed.new)
+        if self._is_found:
+            if not _has_row_id(seen.row) and _empties(parsed) and columns is not None and columns <= self._were_null:
+                self._take(seen)
+            return False
         if not _has_row_id(seen.row):
             if self._set_back is not None and columns is not None and not columns <= self._set_back:
                 if self._is_ended and not self._places:
@@ -229,10 +254,12 @@ class _Statement:
         if self._left is None or columns is None or not columns <= self._left:
             return False
         self._left -= columns
-        return bool(self._left)
+        return True
 
     def take_other(self, seen: _Seen) -> bool:
         """An INSERT or DELETE of the row is no UPDATE of it; a row that LogMiner does not show may be."""
+        if self._is_found:
+            return False
         if not _has_row_id(seen.row):
             self._end = ()
         elif self.is_empty and seen.row.code == OpCode.UNSUPPORTED:
@@ -246,11 +273,30 @@ class _Statement:
         columns = update.new.keys()
         # Setting a NULL at the row's end to NULL prints all columns, with the values that they had.
         changed = {name for name, value in update.new.items() if update.old.get(name) != value}
+        if changed and all(self._values.get(name) == update.new[name] for name in changed):
+            return False  # what is set back to its values came after it
         return columns <= self._set_back or (changed <= self._set_back and not self._set_back.isdisjoint(columns))
 
     def _take(self, seen: _Seen) -> None:
+        self._latest = seen
         self._places += [*self._end, *seen.places]
         self._end = ()
+
+
+def _begin(older: _Seen, newer: _Seen) -> bool:
+    """Whether pieces belong to the value that what comes after them sets: of a BasicFile, whose TRIM has a locator of its own, before or
+    after the pieces that are written."""
+    if older.row.code not in _LOB_PIECES or older.in_place or older.column is None:
+        return False
+    if newer.row.code == OpCode.UPDATE:
+        parsed = _parsed(newer.row)
+        return older.empties and parsed is not None and older.column in parsed.new
+    return older.column == newer.column and (older.empties or not newer.writes)
+
+
+def _empties(update: RedoDml | None) -> bool:
+    """Whether an UPDATE only says that LOBs are empty, which NULL ones are before they get a value."""
+    return update is not None and all(value.function in EMPTY_LOBS for value in update.new.values())
 
 
 def _parsed(row: LogMinerRow) -> RedoDml | None:
@@ -269,8 +315,8 @@ def _pieces(rows: Undoable, undo: LogMinerRow, later: int, ended_by: str | None)
     """
     last: LogMinerRow | None = None
     places: list[int] = []
-    row_id = column = None
-    is_open = True
+    row_id = column = first = None
+    is_open = empties = True
     while (row := rows.row_before(later)) is not None and same_object(row, undo) and row.code in LARGE_CODES:
         last = last or row
         places.append(later)
@@ -281,8 +327,13 @@ def _pieces(rows: Undoable, undo: LogMinerRow, later: int, ended_by: str | None)
         if row.code in _BEGINNINGS:
             is_open = False
             break
+        first = row
+        empties = empties and row.code == OpCode.LOB_TRIM and _EMPTIED.search(row.sql or "") is not None
         later += 1
     assert last is not None
     of = row_id or (ended_by if last.code in _LOB_CODES else None)
     unlocated = row_id is column is None and is_open and last.code in _LOB_CODES
-    return _Seen(last, of, tuple(places), column, in_place=row_id is not None, unlocated=unlocated)
+    writes = first is not None and first.code == OpCode.LOB_WRITE
+    empties = empties and first is not None
+    seen = _Seen(last, of, tuple(places), column, in_place=row_id is not None, unlocated=unlocated)
+    return seen._replace(writes=writes, empties=empties)

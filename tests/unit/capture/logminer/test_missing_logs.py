@@ -98,7 +98,7 @@ class Database:
             before = [sequence for sequence, end in self._ended if end <= binds["scn"]]
             self._rows = [(1, max(before))] if before else []
         elif "V$ARCHIVED_LOG" in sql:
-            found = (1, 8, 2_002_343, 2_003_000, "8.arc", "LOG_ARCHIVE_DEST_1", 1)
+            found = (1, 8, 2_002_343, 2_003_000, "8.arc", "LOG_ARCHIVE_DEST_1", 1, 0)
             self._rows = [found] if found[3] > binds["scn"] else []
         elif "V$LOG " in sql:
             self._rows = [(1, 9, 2_003_000, 0, "CURRENT", "redo.log", 1)]

@@ -17,10 +17,10 @@ from tests.unit.capture.logminer.redo import (
     Redo,
     changes,
 )
-from tests.unit.capture.logminer.test_large_rows import DOC
+from tests.unit.capture.logminer.test_large_rows import DOC, LONG
 
 from minercdc.capture.logminer.keeping import KeepingRules
-from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, OpCode
+from minercdc.capture.logminer.row import LARGE_CODES, PLACEHOLDER_ROW_ID, OpCode
 from minercdc.events import ChangeEvent
 from minercdc.schema.table import TableId
 
@@ -318,3 +318,105 @@ def test_a_row_with_the_placeholder_has_the_rowid_that_its_statement_ends_with(u
     events = [e for e in unseen.read(redo.rows) if isinstance(e, ChangeEvent)]
     found = [((e.after or e.before or ())[0], e.row_id) for e in events]
     assert found == [("1", "r1"), ("2", "r2"), ("3", None), ("4", "r4"), ("5", None)]
+
+
+# ---- a LOB's rows go with the statement that is undone, in every shape of docs/reference/logminer-facts.md#b-7-1 ----
+
+
+def emptied(redo: Redo, key: int) -> None:
+    on(redo, OpCode.UPDATE, f"""update "LAB"."DOC" set "C" = EMPTY_CLOB() where "ID" = '{key}' and "T" = 'old';""")
+
+
+def piece(redo: Redo, code: int, key: int, text: str) -> None:
+    """With a locator of its own."""
+    on(redo, OpCode.LOB_LOCATOR, None)
+    block = (
+        f"""DECLARE loc_c CLOB; BEGIN select "C" into loc_c from "LAB"."DOC" where "ID" = '{key}' for update; {text} END;"""
+    )
+    on(redo, code, block, status=2)
+
+
+def written(redo: Redo, key: int) -> None:
+    piece(redo, OpCode.LOB_WRITE, key, "buf_c := 'large'; dbms_lob.write(loc_c, 5, 1, buf_c);")
+
+
+def trimmed(redo: Redo, key: int, length: int) -> None:
+    piece(redo, OpCode.LOB_TRIM, key, f"dbms_lob.trim(loc_c, {length});")
+
+
+LARGE_SHAPES: dict[str, tuple[list[Callable[[Redo, int], None]], list[str]]] = {
+    "written, cut": ([written, lambda r, k: trimmed(r, k, 5)], ["C"]),
+    "written, emptied": ([written, lambda r, k: trimmed(r, k, 0)], ["C"]),
+    "emptied, written": ([lambda r, k: trimmed(r, k, 0), written], ["C"]),
+    "emptied, written, cut": ([lambda r, k: trimmed(r, k, 0), written, lambda r, k: trimmed(r, k, 5)], ["C"]),
+    "plain columns, emptied, written": (
+        [lambda r, k: set_t(r, k, "gone"), lambda r, k: trimmed(r, k, 0), written],
+        ["T", "C"],
+    ),
+    "NULL, said empty, written": ([emptied, written], ["C NULL"]),
+    "NULL, said empty, small": ([emptied, lambda r, k: set_c(r, k, f"r{k}")], ["C NULL"]),
+    "emptied, small": ([lambda r, k: trimmed(r, k, 0), lambda r, k: set_c(r, k, f"r{k}")], ["C"]),
+}
+
+
+@pytest.mark.parametrize("before", LARGE_SHAPES)
+@pytest.mark.parametrize("undone", LARGE_SHAPES)
+@pytest.mark.parametrize("lobs", [True, False])
+def test_a_statement_with_a_lob_is_undone_as_a_whole_and_alone(tmp_path: Path, before: str, undone: str, lobs: bool) -> None:
+    """What is left is what it would be without the statement, with another one before it on the same row, or on another."""
+
+    def events(other: int, *, with_undone: bool) -> list[tuple[Any, ...]]:
+        redo = Redo()
+        redo.start(A)
+
+        def statement(key: int, shape: str) -> None:
+            steps, _ = LARGE_SHAPES[shape]
+            for step in steps:
+                step(redo, key)
+            if redo.rows[-1].code != OpCode.UPDATE:
+                end(redo, f"r{key}")
+
+        statement(other, before)
+        if with_undone:
+            statement(1, undone)
+            sets = {"T": """"T" = 'old'""", "C": '"C" = EMPTY_CLOB()', "C NULL": '"C" = NULL'}
+            text = ", ".join(sets[column] for column in LARGE_SHAPES[undone][1])
+            on(redo, OpCode.UPDATE, f'update "LAB"."DOC" set {text}', "r1", rollback=1)
+        statement(3, before)
+        redo.commit(A)
+        rows = redo.rows if lobs else [row for row in redo.rows if row.code not in LARGE_CODES]
+        directory = tmp_path / f"{other}{with_undone}"
+        directory.mkdir()
+        found = Miner(directory, tables=(DOC,), lobs=lobs).read(rows)
+        return [(e.op, e.before, e.after, e.row_id) for e in found if isinstance(e, ChangeEvent)]
+
+    for other in (1, 2):
+        assert events(other, with_undone=True) == events(other, with_undone=False)
+
+
+def test_an_update_of_null_lobs_is_undone_by_two_rows(tmp_path: Path) -> None:
+    """One for each row that it has in redo: the first says that they are empty again."""
+    redo = Redo()
+    redo.start(A)
+    set_c(redo, 1, "r1", "'kept'")
+    on(redo, OpCode.UPDATE, """update "LAB"."DOC" set "C" = NULL where "ID" = '1' and "T" = 'old';""", "r1")
+    emptied(redo, 1)
+    set_c(redo, 1, "r1", "'undone'")
+    set_back(redo, "r1", "C")
+    on(redo, OpCode.UPDATE, 'update "LAB"."DOC" set "C" = NULL', "r1", rollback=1)
+    redo.commit(A)
+    events = [e for e in Miner(tmp_path, tables=(DOC,), lobs=True).read(redo.rows) if isinstance(e, ChangeEvent)]
+    assert [e.after[2] for e in events if e.after] == ["kept", None]
+
+
+@pytest.mark.parametrize(("value", "left"), [("'kept'", ["kept"]), ("'before'", []), ("NULL", [])])
+def test_what_is_set_back_to_the_value_of_a_change_came_after_it(tmp_path: Path, value: str, left: list[str]) -> None:
+    """A string beyond 4000 bytes, whose rows are not selected without `lob.enabled`, was set and undone; or the change itself was."""
+    redo = Redo()
+    redo.start(A)
+    of: dict[str, Any] = {"owner": "LAB", "table": "LONG", "object_id": 83, "row_id": "r1"}
+    redo.row(OpCode.UPDATE, A, """update "LAB"."LONG" set "V" = 'kept' where "ID" = '1' and "T" = 't';""", **of)
+    redo.row(OpCode.UPDATE, A, f'update "LAB"."LONG" set "V" = {value}', rollback=1, **of)
+    redo.commit(A)
+    events = [e for e in Miner(tmp_path, tables=(LONG,)).read(redo.rows) if isinstance(e, ChangeEvent)]
+    assert [e.after[2] for e in events if e.after] == left

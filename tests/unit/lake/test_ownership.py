@@ -1,0 +1,108 @@
+"""The claim to a lake, on a file system in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from tests.native_pair import parsed
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import ConfigError
+from minercdc.lake import ownership
+
+
+class Exists(Py4JJavaError):  # type: ignore[misc]
+    def __init__(self) -> None:
+        self.java_exception = SimpleNamespace(toString=lambda: "file exists")
+
+    def __str__(self) -> str:
+        return "file exists"
+
+
+class Files:
+    """Hadoop's FileSystem with one file.
+
+    :ivar text: what the file holds; None without it.
+    :ivar meanwhile: what another process does before the file is made.
+    """
+
+    def __init__(self) -> None:
+        self.text: str | None = None
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def exists(self, path: object) -> bool:
+        return self.text is not None
+
+    def create(self, path: object, overwrite: bool) -> Any:
+        self.meanwhile()
+        if self.text is not None and not overwrite:
+            raise Exists
+        self.text = ""
+        return SimpleNamespace(writeBytes=self._write, close=lambda: None)
+
+    def open(self, path: object) -> Any:
+        return SimpleNamespace(close=lambda: None)
+
+    def _write(self, text: str) -> None:
+        self.text = text
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> Files:
+    files = Files()
+    classes = {
+        "org.apache.hadoop.fs.Path": lambda _: SimpleNamespace(getFileSystem=lambda _: files),
+        "org.apache.commons.io.IOUtils": SimpleNamespace(toString=lambda *_: files.text),
+    }
+    monkeypatch.setattr(ownership, "java_class", lambda _, name: classes[name])
+    monkeypatch.setattr(ownership, "_WRITING_SECONDS", 0.0)
+    return files
+
+
+def connector(name: str) -> ConnectorConfig:
+    return parsed(
+        {
+            "name": name,
+            "topic.prefix": name,
+            "database.hostname": "h",
+            "database.user": "u",
+            "database.password": "p",
+            "database.dbname": "d",
+            "minercdc.kafka.bootstrap.servers": "127.0.0.1:1",
+            "minercdc.lake.path": "/lake",
+        }
+    )
+
+
+def claim(name: str) -> None:
+    spark: Any = SimpleNamespace(_jsc=SimpleNamespace(hadoopConfiguration=lambda: None))
+    ownership.claim(spark, connector(name))
+
+
+def test_a_lake_is_of_the_first_connector(files: Files) -> None:
+    claim("one")
+    claim("one")
+    with pytest.raises(ConfigError, match="is the lake of connector one"):
+        claim("two")
+
+
+def test_of_two_that_begin_at_once_one_has_the_lake(files: Files) -> None:
+    def other() -> None:
+        files.meanwhile = lambda: None
+        files.text = json.dumps({"name": "one", "topic.prefix": "one"})
+
+    files.meanwhile = other
+    with pytest.raises(ConfigError, match="is the lake of connector one"):
+        claim("two")
+    assert json.loads(files.text or "")["name"] == "one"
+
+
+def test_a_file_that_a_kill_left_half_written_is_replaced(files: Files) -> None:
+    files.text = '{"name": "on'
+    claim("two")
+    assert json.loads(files.text or "")["name"] == "two"
