@@ -55,8 +55,8 @@ class CreateTable:
     """CREATE TABLE.
 
     :param keys: its keys; `key` has the names of the columns of the one that identifies its rows, () for none.
-    :param stored: names of the columns in the order of the stored rows; of AS with a list of columns in the query () or those that
-        follow its columns.
+    :param stored: names of the columns in the order of the stored rows; where only the query has the columns, those that stand
+        before them.
     :param not_nulls: its NOT NULL constraints.
     :param unsaid: names of its columns that may have further ones: those of a domain, or of the query's tables.
     :param query: AS; where the text does not name the columns, `columns` is ().

@@ -366,6 +366,11 @@ def test_unique_indexes_identify_rows_of_tables_without_constraints() -> None:
     bare = replace(KEYED, keys=(), key=())
     statement = parse_ddl("create unique index lab.i on lab.item (name asc) online")
     assert statement == UniqueIndex(TableName("LAB", "ITEM"), Key("I", ("NAME",), "I"), "LAB")
+    for text in (
+        "create unique index lab.i on lab.item x (x.name asc)",
+        'create unique index lab.i on lab.item (item."NAME")',
+    ):
+        assert parse_ddl(text) == statement
     indexed = with_index(bare, statement.key)
     assert (indexed.key, with_index(KEYED, statement.key).key) == ((1,), (0,))
     assert indexed.keys is not None
