@@ -84,9 +84,10 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
-    """DROP TABLE, with or without PURGE."""
+    """DROP TABLE, with or without PURGE; `recycled` is its name in the recycle bin, '' where the text does not say it."""
 
     name: TableName
+    recycled: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,12 +307,14 @@ class Unclear:
 
     :param name: None when not even the table is clear.
     :param loses_rows, moves_rows: as of AlterTable, of what was understood.
+    :param undropped: of FLASHBACK TABLE .. TO BEFORE DROP the name by which the table was dropped, or which it has in the recycle bin.
     """
 
     name: TableName | None
     reason: str
     loses_rows: bool = False
     moves_rows: bool = False
+    undropped: TableName | None = None
 
 
 @dataclass(frozen=True, slots=True)

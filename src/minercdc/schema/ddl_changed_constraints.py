@@ -33,7 +33,9 @@ from minercdc.schema.table import Key, NotNull, TableSchema, key_of, with_nulls
 # LAST_CHANGE and the TIMESTAMP of redo are whole seconds of the host's local time, of several hosts with RAC. What comes so shortly after
 # the statement counts as its own: its DDL follows at once, but what is missed would be missing for ever.
 _CLOCKS: Final = timedelta(seconds=3)
-_MADE_BY_ORACLE: Final = re.compile(r"SYS_C\d+$")  # names of constraints that have none in the text
+_MADE_BY_ORACLE: Final = re.compile(
+    r"SYS_C\d+$|BIN\$"
+)  # names of constraints that have none in the text, or are from the recycle bin
 
 ReadPresent = Callable[[], TableSchema | None]
 """Reads the table as the dictionary has it now, whatever it is called by now; None when it is gone."""

@@ -76,7 +76,8 @@ def parse_ddl(sql: str) -> Statement | None:
             return TruncateTable(tokens.table_name(), tokens.items[-1] == ("word", "CASCADE") and tokens.peek()[0] != "end")
         if tokens.take("DROP", "TABLE"):
             tokens.take("IF", "EXISTS")
-            return DropTable(tokens.table_name())
+            name = tokens.table_name()
+            return DropTable(name, tokens.name() if tokens.take("AS") else "")  # the text of redo has it
         if tokens.take("RENAME"):
             name = tokens.table_name()
             tokens.expect("TO")
@@ -119,7 +120,7 @@ def _flashback(tokens: Tokens) -> Statement:
             back = TableName(name.schema, tokens.name())
         elif name.table.startswith("BIN$"):  # it gets the name that it had
             back = None
-        return Unclear(back, "FLASHBACK TABLE .. TO BEFORE DROP", loses_rows=True)
+        return Unclear(back, "FLASHBACK TABLE .. TO BEFORE DROP", loses_rows=True, undropped=name)
     tokens.expect("TO")
     return AlterTable(name, ())
 

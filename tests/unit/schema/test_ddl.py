@@ -187,7 +187,10 @@ def test_key_follows_its_columns() -> None:
     [
         ("truncate table shop.item", TruncateTable(TableName("SHOP", "ITEM"))),
         ("Truncate Table item drop storage;", TruncateTable(TableName(None, "ITEM"))),
-        ('drop table lab.item AS "BIN$Xk+3rP0yQ5fgYwIAEax8Ag==$0" ;', DropTable(TableName("LAB", "ITEM"))),
+        (
+            'drop table lab.item AS "BIN$Xk+3rP0yQ5fgYwIAEax8Ag==$0" ;',
+            DropTable(TableName("LAB", "ITEM"), "BIN$Xk+3rP0yQ5fgYwIAEax8Ag==$0"),
+        ),
         ("drop table item purge", DropTable(TableName(None, "ITEM"))),
         ("rename item to item_old", RenameTable(TableName(None, "ITEM"), "ITEM_OLD")),
         ("alter table item rename to item_old", RenameTable(TableName(None, "ITEM"), "ITEM_OLD")),
