@@ -412,6 +412,7 @@ def test_the_dictionary_says_what_refers_to_a_table_and_what_makes_its_partition
         "create table listed (id number(9) primary key, n number(9)) partition by list (n) automatic (partition a values (1))",
     )
     ids = ObjectIds(lambda _: connect(lab.config, "pdb"))
+    assert ids.clustered(lab.table("C")) == ()
     found = {child.table.table: child for child in ids.children(lab.table("PAR"))}
     assert {name: child.cascades for name, child in found.items()} == {
         **{"KID": True, "GRAND": True, "TWICE": True},

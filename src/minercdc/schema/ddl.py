@@ -100,6 +100,14 @@ class TruncateTable:
 
 
 @dataclass(frozen=True, slots=True)
+class TruncateCluster:
+    """TRUNCATE CLUSTER: all rows of the tables in it are gone. The cluster is in `schema`, None for that of the session."""
+
+    schema: str | None
+    cluster: str
+
+
+@dataclass(frozen=True, slots=True)
 class RenameTable:
     """RENAME of a table, to `new_name` in the same schema."""
 
@@ -345,6 +353,7 @@ Statement: TypeAlias = (
     | AlterTable
     | DropTable
     | TruncateTable
+    | TruncateCluster
     | RenameTable
     | CommentOn
     | Unclear

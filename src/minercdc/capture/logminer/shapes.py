@@ -28,6 +28,7 @@ from minercdc.schema.ddl import (
     RenameTable,
     ShapeUnclear,
     TableName,
+    TruncateCluster,
     TruncateTable,
     UniqueIndex,
 )
@@ -183,6 +184,10 @@ class ShapeTracker:
             return
         if isinstance(statement, DropDomain):
             yield from self._domain_dropped(row, time_us, sql)
+            return
+        if isinstance(statement, TruncateCluster):
+            cluster = TableName(statement.schema, statement.cluster).within(self._database, row.owner or row.user or "")
+            yield from self._concerned(self._losses.of_cluster(cluster), row, time_us, sql)
             return
         table = self._named(statement.name, row)
         known = self.tables.find(table)
