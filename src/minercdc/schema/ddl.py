@@ -202,8 +202,11 @@ class SetConstraint:
     keeps_index: bool = False
 
     def set_in(self, one: Constraint) -> Constraint:
-        """The constraint after ENABLE, which validates, DISABLE, which does not, or MODIFY; unless VALIDATE or NOVALIDATE is said."""
-        enabled = one.enabled if self.enabled is None else self.enabled
+        """The constraint after ENABLE, which validates, DISABLE, which does not, or MODIFY; unless VALIDATE or NOVALIDATE is said.
+
+        MODIFY .. VALIDATE counts as ENABLE: a table with a key that is DISABLE VALIDATE takes no rows (ORA-25128).
+        """
+        enabled = (one.enabled or self.validated is True) if self.enabled is None else self.enabled
         validated = self.validated if self.validated is not None else one.validated if self.enabled is None else enabled
         return one._replace(enabled=enabled, validated=validated)
 

@@ -604,5 +604,8 @@ def test_a_key_without_a_known_name_is_none_of_another_name(sql: str) -> None:
     )
     assert altered(f"alter table item {sql}", before, later).key == (0,)
     assert altered("alter table item drop constraint sys_c7", before, later).keys == ()
+    renamed = altered("alter table item rename constraint sys_c7 to chk", before, later)  # the only one that is gone
+    assert altered("alter table item drop constraint chk", renamed, later).keys == ()
+    before = replace(before, keys=(Key("P", ("ID",)), Key("U", ("NAME", "ID"))))
     renamed = altered("alter table item rename constraint sys_c7 to chk", before, later)
     assert altered("alter table item drop constraint chk", renamed, later).keys == later.keys
