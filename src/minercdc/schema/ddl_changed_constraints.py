@@ -197,7 +197,7 @@ class Constraints:
         if _MADE_BY_ORACLE.match(name) and self._called(name) is None:
             # The new name may be that of a constraint without a known one.
             found = self._matching(self._dictionary.named(new_name))
-            gone = [*self._gone_keys(), *self._gone_nulls()]
+            gone: list[Key | NotNull] = [*self._gone_keys(), *self._gone_nulls()]
             if found is None and len(gone) == 1:
                 found = gone[0]
             if found is not None:

@@ -139,19 +139,18 @@ class _Altering:
     def _hidden_before(self, added: str) -> list[str]:
         """Names of the stored columns that Oracle adds itself before one with a default that may be NULL: the rows of before get the
         default without being written, and the first such column of a table brings a hidden one, which says which rows have its value
-        (docs/reference/logminer-facts.md#b-6-5). The dictionary knows; where it has not got the column any more, the rule of
+        (docs/reference/logminer-facts.md#b-6-5). The dictionary knows; where the table is gone, the rule of
         the manual decides."""
         if any(column.type_name in _WITHOUT_OPTIMIZATION for column in self._columns):
             return []
+        if any(map(HIDDEN.fullmatch, self._stored)):
+            return []
         present = self._dictionary.present
-        names = list(present.stored) if present is not None else []
-        new = [name for name in names if HIDDEN.fullmatch(name) and name not in self._stored]
-        if added in names:
-            before = names[: names.index(added)]
-            return [name for name in new if before[-1:] == [name]]
-        if new or any(map(HIDDEN.fullmatch, self._stored)):
-            return new[:1]
-        return [f"SYS_NC{len(self._stored) + 1:05d}$"]
+        if present is None:
+            return [f"SYS_NC{len(self._stored) + 1:05d}$"]
+        # A column before it is older. One after it may have been dropped, and added again.
+        names = list(present.stored)
+        return [name for name in names if HIDDEN.fullmatch(name) and added not in names[: names.index(name)]][:1]
 
     def _typed(self, column: Column) -> Column:
         """A column with its type: that of the dictionary where the text does not say it."""

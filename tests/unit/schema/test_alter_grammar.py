@@ -317,6 +317,9 @@ HIDDEN = "SYS_NC00004$"
         ("add (e number, c number default 5, d date default sysdate)", None, ["E", "SYS_NC00005$", "C", "D"]),
         ("add c number default 5 add d number default 6", ["LATE", HIDDEN, "D"], [HIDDEN, "C", "D"]),
         ("add c number default 5", ["SYS_NC00007$", "RENAMED"], ["SYS_NC00007$", "C"]),
+        ("add c number default 5", [HIDDEN, "D", "C"], [HIDDEN, "C"]),  # dropped, and added again
+        ("add c number default 5", ["C", HIDDEN, "D"], ["C"]),  # there was a LOB then
+        ("add c number default 5", ["D"], ["C"]),
         ("add c number", None, ["C"]),
         ("add c number default null", None, ["C"]),
         ("add c number default 5 not null", None, ["C"]),
