@@ -134,9 +134,9 @@ class _Altering:
         self._added.update(column.name for column in added)
         self._columns.extend(self._typed(column) for column in added)
         for column in added if self._stored else ():
-            self._stored += [*(self._hidden_before(column.name) if column.name in self.filled else ()), column.name]
+            self._stored += [*(self._hidden_before(column) if column.name in self.filled else ()), column.name]
 
-    def _hidden_before(self, added: str) -> list[str]:
+    def _hidden_before(self, added: Column) -> list[str]:
         """Names of the stored columns that Oracle adds itself before one with a default that may be NULL: the rows of before get the
         default without being written, and the first such column of a table brings a hidden one, which says which rows have its value
         (docs/reference/logminer-facts.md#b-6-5). The dictionary knows; where the table is gone, the rule of
@@ -148,9 +148,14 @@ class _Altering:
         present = self._dictionary.present
         if present is None:
             return [f"SYS_NC{len(self._stored) + 1:05d}$"]
-        # A column before it is older. One after it may have been dropped, and added again.
+        # A column before it is older, unless an old one has this name since. One after it may have been dropped, and added again.
+        like = {one.name for one in present.columns if (one.type_name, one.default) == (added.type_name, added.default)}
         names = list(present.stored)
-        return [name for name in names if HIDDEN.fullmatch(name) and added not in names[: names.index(name)]][:1]
+        return [
+            name
+            for name in names
+            if HIDDEN.fullmatch(name) and added.name not in like.intersection(names[: names.index(name)])
+        ][:1]
 
     def _typed(self, column: Column) -> Column:
         """A column with its type: that of the dictionary where the text does not say it."""
