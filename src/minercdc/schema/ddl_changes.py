@@ -196,9 +196,10 @@ class _Altering:
         elif self._stored:
             present, known = self._dictionary.present, self._stored
             names = list(present.stored) if present is not None and _ARCHIVE_STATE in present.stored else []
-            # Oracle may make a further column, before it.
-            until = names[: names.index(_ARCHIVE_STATE) + 1] if names else []
-            self._stored = until if until[: len(known)] == known else [*known, _ARCHIVE_STATE]
+            # Oracle may make a further column, before it. Other columns are later: it went and came again.
+            until = names[: names.index(_ARCHIVE_STATE)] if names else []
+            is_whole = until[: len(known)] == known and all(map(HIDDEN.fullmatch, until[len(known) :]))
+            self._stored = [*(until if is_whole else known), _ARCHIVE_STATE]
 
     def _index(self, name: str) -> int | None:
         """Position of a column; None for one that is virtual, or left out for its type. Raises ShapeUnclear when that is not

@@ -345,6 +345,23 @@ def test_a_default_of_a_column_that_may_be_null_brings_a_hidden_column(
     assert sum(name.startswith("SYS_NC") for name in again.stored) == (0 if "clob" in clause else 1)
 
 
+@pytest.mark.parametrize(
+    ("present", "stored"),
+    [
+        (["ORA_ARCHIVE_STATE", "LATE"], []),
+        (["SYS_NC00004$", "ORA_ARCHIVE_STATE"], ["SYS_NC00004$"]),
+        (["LATE", "ORA_ARCHIVE_STATE"], []),  # it went and came again
+        ([], []),
+    ],
+)
+def test_the_archive_state_follows_what_oracle_makes_with_it_and_no_later_column(
+    present: list[str], stored: list[str]
+) -> None:
+    now = replace(TABLE, stored=(*TABLE.stored, *present))
+    found = altered("alter table item row archival", TABLE, now)
+    assert found.stored == (*TABLE.stored, *stored, "ORA_ARCHIVE_STATE")
+
+
 def test_unused_columns_go_with_the_next_drop() -> None:
     for table in (
         altered("alter table item set unused (name)"),
