@@ -52,7 +52,7 @@ def test_add_column_fills_old_rows_and_raises_the_version(items: SqlClient, db: 
     assert items.rows("select remark, stamp from item where id = 9") == [("new", datetime(2026, 1, 1))]
     stored = db.catalog.current(table.object_id)
     assert stored is not None
-    assert [c.name for c in stored.columns][-2:] == ["REMARK", "STAMP"]
+    assert [c.name for c in stored.columns][-3:] == ["REMARK", "SYS_NC00010$", "STAMP"]
     assert (stored.data_obj_v, stored.key) == (5, (0,))
 
 
