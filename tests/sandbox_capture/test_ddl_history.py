@@ -203,6 +203,20 @@ LATE = {
         "alter table {t} move partition a",
         "insert into {t} values (4, 4)",
     ),
+    "FILLED": (
+        "id number(9) primary key, n number(9)) row archival",
+        "insert into {t} values (1, 1)",
+        "alter table {t} add (c number(5) default 7, d varchar2(5) default 'd')",
+        "insert into {t} (id, n, c) values (2, 2, 2)",
+        "update {t} set n = 3, d = 'e' where id = 2",
+        "alter table {t} add e number(5) default 8",
+        "insert into {t} values (3, 3, 3, 'f', 3)",
+        "alter table {t} set unused (c)",
+        "insert into {t} values (4, 4, 'g', 4)",
+        "alter table {t} drop unused columns",
+        "insert into {t} values (5, 5, 'h', 5)",
+        "alter table {t} add late date",
+    ),
     "DROPPED": (
         f"id number(9) primary key, n number(9)) {PARTS}",
         "insert into {t} values (1, 1)",
@@ -210,7 +224,15 @@ LATE = {
         "drop table {t} purge",
     ),
 }
-KEYS = {"NO_SHAPE": "12345", "GONE": "1234", "HASHED": "1234", "COPIED": "1", "EXCHANGED": "1234", "DROPPED": "12"}
+KEYS = {
+    "NO_SHAPE": "12345",
+    "GONE": "1234",
+    "HASHED": "1234",
+    "COPIED": "1",
+    "EXCHANGED": "1234",
+    "FILLED": "12345",
+    "DROPPED": "12",
+}
 
 
 @pytest.mark.parametrize("adapter", ["logminer", "logminer_unbuffered"])
@@ -232,6 +254,14 @@ def test_rows_between_statements_are_decoded_when_all_is_over(
     assert found == KEYS
     copies = [after for name in ("COPIED_ALL", "COPIED_SOME") for _, _, after in reader.changes(name) if after]
     assert [row for row in copies if row[0] != "1"] == [("2", "2", "2"), ("3", "3", "3", None), ("2", "2"), ("3", "3", None)]
+    assert [after for _, _, after in reader.changes("FILLED")] == [
+        ("1", "1"),
+        ("2", "2", "2", "d"),
+        ("2", "3", "2", "e"),
+        ("3", "3", "3", "f", "3"),
+        ("4", "4", "g", "4"),
+        ("5", "5", "h", "5"),
+    ]
     assert [(op, before, after) for op, before, after in reader.changes("GONE") if op != "c"] == [
         ("u", ("1", "1"), ("1", "2")),
         ("d", ("2", "15"), None),
@@ -382,6 +412,7 @@ def test_the_dictionary_says_what_refers_to_a_table_and_what_makes_its_partition
         "create table listed (id number(9) primary key, n number(9)) partition by list (n) automatic (partition a values (1))",
     )
     ids = ObjectIds(lambda _: connect(lab.config, "pdb"))
+    assert ids.clustered(lab.table("C")) == ()
     found = {child.table.table: child for child in ids.children(lab.table("PAR"))}
     assert {name: child.cascades for name, child in found.items()} == {
         **{"KID": True, "GRAND": True, "TWICE": True},

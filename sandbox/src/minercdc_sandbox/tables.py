@@ -42,7 +42,7 @@ class Column:
     :param virtual: expression of a virtual column, which has no place in the segment; None of others.
     :param on_null: DEFAULT ON NULL: an explicit NULL takes the default too.
     :param identity: of identity columns ALWAYS or BY DEFAULT, else None; the default draws from its sequence.
-    :param system: made by Oracle, as ORA_ARCHIVE_STATE of ROW ARCHIVAL.
+    :param system: made by Oracle, as ORA_ARCHIVE_STATE of ROW ARCHIVAL, and SYS_NCn$ of columns that are added with a default.
     :param unused: SET UNUSED was said of it: nothing is known of it but its place in the stored rows.
     :param shown_after: rank in the order of `*`: raised when the column is made VISIBLE again, which moves it to the end.
     """
@@ -253,7 +253,7 @@ class Table:
     @property
     def archival(self) -> Column | None:
         """ORA_ARCHIVE_STATE of a table with ROW ARCHIVAL, else None: rows in which it is not 0 are archived."""
-        return next((column for column in self.columns if column.system and not column.unused), None)
+        return next((column for column in self.columns if column.system and column.name == "ORA_ARCHIVE_STATE"), None)
 
     def all_columns(self) -> list[Column]:
         """Stored and virtual columns in the order of their definition, also invisible ones; a new list."""

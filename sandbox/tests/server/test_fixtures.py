@@ -309,7 +309,7 @@ def test_e44_hidden_column_of_row_archival(lab: Lab) -> None:
     lab.run("insert into item values (44, 'arch')", "update item set ora_archive_state = '1'", "delete from item")
     lab.commit()
     assert lab.redo() == [
-        'insert into "LAB"."ITEM"("ID","NAME","ORA_ARCHIVE_STATE") values (\'44\',\'arch\',\'0\');',
+        'insert into "LAB"."ITEM"("ORA_ARCHIVE_STATE","ID","NAME") values (\'0\',\'44\',\'arch\');',
         'update "LAB"."ITEM" set "ORA_ARCHIVE_STATE" = \'1\' where "ORA_ARCHIVE_STATE" = \'0\';',
     ]
     seen = "select id, name, ora_archive_state from item"
@@ -318,7 +318,7 @@ def test_e44_hidden_column_of_row_archival(lab: Lab) -> None:
     assert lab.cursor.execute(seen).fetchall() == [(44, "arch", "1")]
     assert lab.cursor.execute("select * from item").fetchall() == [(44, "arch")]
     names = "select column_name from {} where table_name = 'ITEM' order by internal_column_id"
-    assert lab.cursor.execute(names.format("user_tab_cols")).fetchall() == [("ID",), ("NAME",), ("ORA_ARCHIVE_STATE",)]
+    assert lab.cursor.execute(names.format("user_tab_cols")).fetchall() == [("ORA_ARCHIVE_STATE",), ("ID",), ("NAME",)]
     shown = lab.cursor.execute("select column_name from user_tab_columns where table_name = 'ITEM'").fetchall()
     assert sorted(shown) == [("ID",), ("NAME",)]
     assert "ORA-38396" in errors_of(lab.connection, "alter table item row archival")

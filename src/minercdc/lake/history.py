@@ -24,7 +24,7 @@ from minercdc.kafka.sink import stored_offset
 from minercdc.lake.read_back import refuse_other_forms
 from minercdc.lake.topic_owners import TopicTable, owner_of
 from minercdc.offset import Offset
-from minercdc.schema.ddl import AlterTable, RenameColumn, TruncateTable, Unclear
+from minercdc.schema.ddl import AlterTable, RenameColumn, TruncateCluster, TruncateTable, Unclear
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.table import Column, TableId, TableSchema, without_comments
 from minercdc.selection import captured_by, table_filters, table_names, topic_names
@@ -279,10 +279,13 @@ class TableHistories:
                 table.lost.append((scn, ddl))
             if isinstance(statement, AlterTable | Unclear) and statement.moves_rows:
                 table.moved.append((scn, ddl))
-        if isinstance(statement, TruncateTable) and not document["tableChanges"]:
-            name = statement.name.within(document.get("databaseName") or "", document.get("schemaName") or "")
-            if (emptied := document["position"].get(TRUNCATED)) is not None:
-                name = name._replace(schema=document["schemaName"], table=emptied)
+        if isinstance(statement, TruncateTable | TruncateCluster) and not document["tableChanges"]:
+            database, schema = document.get("databaseName") or "", document.get("schemaName") or ""
+            emptied = document["position"].get(TRUNCATED)
+            if emptied is not None or isinstance(statement, TruncateCluster):
+                name = TableId(database, schema, emptied or "")
+            else:
+                name = statement.name.within(database, schema)
             if name in self._tables:
                 self._tables[name].truncated.append(scn)
                 self._tables[name].times[scn] = time_of(document)

@@ -39,6 +39,10 @@ _ALTERED: Final = (
     "SELECT OBJECT_NAME FROM ALL_OBJECTS WHERE OWNER = :owner AND OBJECT_NAME = :name AND OBJECT_TYPE IN ('TABLE', 'VIEW')"
     " AND LAST_DDL_TIME > :since"
 )
+_CLUSTERED: Final = (
+    "SELECT O.OBJECT_ID FROM ALL_TABLES T JOIN ALL_OBJECTS O ON O.OWNER = T.OWNER AND O.OBJECT_NAME = T.TABLE_NAME"
+    " WHERE T.CLUSTER_OWNER = :owner AND T.CLUSTER_NAME = :name AND O.OBJECT_TYPE = 'TABLE' ORDER BY 1"
+)
 _TEMPORARY: Final = "SELECT TABLE_NAME FROM ALL_TABLES WHERE OWNER = :owner AND TABLE_NAME = :name AND TEMPORARY = 'Y'"
 
 Connect: TypeAlias = Callable[[str], oracledb.Connection]
@@ -131,6 +135,16 @@ class ObjectIds:
             names = tuple(name for (name,) in cursor)
             cursor.execute(_ALTERED, {**binds, "since": since})
             return () if cursor.fetchone() is not None else names
+
+    def clustered(self, cluster: TableId) -> tuple[int, ...]:
+        """Object ids of the tables that are in a cluster of this name now."""
+        with (
+            closing(self._connect(cluster.database)) as connection,
+            oracle_errors("reading the tables of a cluster"),
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(_CLUSTERED, {"owner": cluster.schema, "name": cluster.table})
+            return tuple(int(object_id) for (object_id,) in cursor)
 
     def host_time(self, database: str) -> datetime:
         """The time of the database's host, in whole seconds, by whose clock redo has its times."""

@@ -55,8 +55,8 @@ class CreateTable:
     """CREATE TABLE.
 
     :param keys: its keys; `key` has the names of the columns of the one that identifies its rows, () for none.
-    :param stored: names of the columns in the order of the stored rows; of AS with a list of columns in the query () or those that
-        follow its columns.
+    :param stored: names of the columns in the order of the stored rows; where only the query has the columns, those that stand
+        before them.
     :param not_nulls: its NOT NULL constraints.
     :param unsaid: names of its columns that may have further ones: those of a domain, or of the query's tables.
     :param query: AS; where the text does not name the columns, `columns` is ().
@@ -84,9 +84,10 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
-    """DROP TABLE, with or without PURGE."""
+    """DROP TABLE, with or without PURGE; `recycled` is its name in the recycle bin, '' where the text does not say it."""
 
     name: TableName
+    recycled: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,14 @@ class TruncateTable:
 
     name: TableName
     cascades: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TruncateCluster:
+    """TRUNCATE CLUSTER: all rows of the tables in it are gone. The cluster is in `schema`, None for that of the session."""
+
+    schema: str | None
+    cluster: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +202,11 @@ class SetConstraint:
     keeps_index: bool = False
 
     def set_in(self, one: Constraint) -> Constraint:
-        """The constraint after ENABLE, which validates, DISABLE, which does not, or MODIFY; unless VALIDATE or NOVALIDATE is said."""
-        enabled = one.enabled if self.enabled is None else self.enabled
+        """The constraint after ENABLE, which validates, DISABLE, which does not, or MODIFY; unless VALIDATE or NOVALIDATE is said.
+
+        MODIFY .. VALIDATE counts as ENABLE: a table with a key that is DISABLE VALIDATE takes no rows (ORA-25128).
+        """
+        enabled = (one.enabled or self.validated is True) if self.enabled is None else self.enabled
         validated = self.validated if self.validated is not None else one.validated if self.enabled is None else enabled
         return one._replace(enabled=enabled, validated=validated)
 
@@ -306,12 +318,14 @@ class Unclear:
 
     :param name: None when not even the table is clear.
     :param loses_rows, moves_rows: as of AlterTable, of what was understood.
+    :param undropped: of FLASHBACK TABLE .. TO BEFORE DROP the name by which the table was dropped, or which it has in the recycle bin.
     """
 
     name: TableName | None
     reason: str
     loses_rows: bool = False
     moves_rows: bool = False
+    undropped: TableName | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +356,7 @@ Statement: TypeAlias = (
     | AlterTable
     | DropTable
     | TruncateTable
+    | TruncateCluster
     | RenameTable
     | CommentOn
     | Unclear

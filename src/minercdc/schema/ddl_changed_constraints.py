@@ -33,7 +33,9 @@ from minercdc.schema.table import Key, NotNull, TableSchema, key_of, with_nulls
 # LAST_CHANGE and the TIMESTAMP of redo are whole seconds of the host's local time, of several hosts with RAC. What comes so shortly after
 # the statement counts as its own: its DDL follows at once, but what is missed would be missing for ever.
 _CLOCKS: Final = timedelta(seconds=3)
-_MADE_BY_ORACLE: Final = re.compile(r"SYS_C\d+$")  # names of constraints that have none in the text
+_MADE_BY_ORACLE: Final = re.compile(
+    r"SYS_C\d+$|BIN\$"
+)  # names of constraints that have none in the text, or are from the recycle bin
 
 ReadPresent = Callable[[], TableSchema | None]
 """Reads the table as the dictionary has it now, whatever it is called by now; None when it is gone."""
@@ -195,6 +197,9 @@ class Constraints:
         if _MADE_BY_ORACLE.match(name) and self._called(name) is None:
             # The new name may be that of a constraint without a known one.
             found = self._matching(self._dictionary.named(new_name))
+            gone: list[Key | NotNull] = [*self._gone_keys(), *self._gone_nulls()]
+            if found is None and len(gone) == 1:
+                found = gone[0]
             if found is not None:
                 self._put(found, found._replace(name=name))
             else:  # a check or a foreign key, or one that is gone by now
@@ -302,5 +307,7 @@ def _after(change: DropConstraint | SetConstraint, one: Key | NotNull) -> Key | 
 
 
 def _loosens(change: DropConstraint | SetConstraint) -> bool:
-    """Whether the change can only take a rule away, or leave it."""
-    return isinstance(change, DropConstraint) or (change.enabled is not True and change.validated is not True)
+    """Whether the change can only take a rule away, or leave it; ENABLE NOVALIDATE takes away what it has validated."""
+    if isinstance(change, DropConstraint) or change.validated is False:
+        return True
+    return change.enabled is not True and change.validated is not True

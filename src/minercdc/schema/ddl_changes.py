@@ -7,13 +7,15 @@ column by column; all else is as of the statement. `ddl_changed_constraints` app
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from minercdc.schema.ddl import (
     AddColumns,
+    AddKey,
+    AddNotNull,
     Change,
     CommentOn,
     CreateTable,
@@ -31,7 +33,12 @@ from minercdc.schema.table import Column, Key, TableId, TableSchema, key_of, wit
 UNUSED: Final = re.compile(r"|SYS_C\d+_\d+:\d\d:\d\d\$")
 """Names in `stored` of columns that are UNUSED: that which SET UNUSED gives them holds the time, so that after DDL it is ''."""
 
+HIDDEN: Final = re.compile(r"SYS_NC\d{5}\$")
+"""Names in `stored` of columns that Oracle makes itself."""
+
 _ARCHIVE_STATE: Final = "ORA_ARCHIVE_STATE"
+# A table with one of these gets no column of its own for defaults (SQL Language Reference, ALTER TABLE, DEFAULT).
+_WITHOUT_OPTIMIZATION: Final = frozenset(["CLOB", "NCLOB", "BLOB", "BFILE", "XMLTYPE", "JSON", "VECTOR"])
 
 
 def nothing_present() -> TableSchema | None:
@@ -51,13 +58,35 @@ def apply_changes(
     :raises ShapeUnclear: a change names a column that the table lacks, or adds one that it has; or a type is nowhere to be had.
     """
     altering = _Altering(table, present, at)
+    altering.filled = {
+        column.name
+        for change in changes
+        if isinstance(change, AddColumns)
+        for column in change.columns
+        if column.default is not None and not _is_required(column.name, changes)
+    }
     for change in changes:
         altering.apply(change)
     return altering.altered()
 
 
+def _is_required(column: str, changes: Sequence[Change]) -> bool:
+    """Whether the same statement makes a column NOT NULL."""
+    for change in changes:
+        if isinstance(change, AddNotNull) and change.not_null.column == column and change.not_null.holds:
+            return True
+        if isinstance(change, AddKey) and change.key.is_not_null and column in change.key.columns:
+            return True
+    return False
+
+
 class _Altering:
-    """One table while a statement is applied to it."""
+    """One table while a statement is applied to it.
+
+    :ivar filled: names of the columns that it adds with a default, and which may be NULL.
+    """
+
+    filled: Collection[str] = ()
 
     def __init__(self, table: TableSchema, present: ReadPresent, at: datetime | None) -> None:
         self._table = table
@@ -104,7 +133,29 @@ class _Altering:
             raise ShapeUnclear("an added column is there already")
         self._added.update(column.name for column in added)
         self._columns.extend(self._typed(column) for column in added)
-        self._stored += [column.name for column in added] if self._stored else []
+        for column in added if self._stored else ():
+            self._stored += [*(self._hidden_before(column) if column.name in self.filled else ()), column.name]
+
+    def _hidden_before(self, added: Column) -> list[str]:
+        """Names of the stored columns that Oracle adds itself before one with a default that may be NULL: the rows of before get the
+        default without being written, and the first such column of a table brings a hidden one, which says which rows have its value
+        (docs/reference/logminer-facts.md#b-6-5). The dictionary knows; where the table is gone, the rule of
+        the manual decides."""
+        if any(column.type_name in _WITHOUT_OPTIMIZATION for column in self._columns):
+            return []
+        if any(map(HIDDEN.fullmatch, self._stored)):
+            return []
+        present = self._dictionary.present
+        if present is None:
+            return [f"SYS_NC{len(self._stored) + 1:05d}$"]
+        # A column before it is older, unless an old one has this name since. One after it may have been dropped, and added again.
+        like = {one.name for one in present.columns if (one.type_name, one.default) == (added.type_name, added.default)}
+        names = list(present.stored)
+        return [
+            name
+            for name in names
+            if HIDDEN.fullmatch(name) and added.name not in like.intersection(names[: names.index(name)])
+        ][:1]
 
     def _typed(self, column: Column) -> Column:
         """A column with its type: that of the dictionary where the text does not say it."""
@@ -145,9 +196,10 @@ class _Altering:
         elif self._stored:
             present, known = self._dictionary.present, self._stored
             names = list(present.stored) if present is not None and _ARCHIVE_STATE in present.stored else []
-            # Oracle may make a further column, before it.
-            until = names[: names.index(_ARCHIVE_STATE) + 1] if names else []
-            self._stored = until if until[: len(known)] == known else [*known, _ARCHIVE_STATE]
+            # Oracle may make a further column, before it. Other columns are later: it went and came again.
+            until = names[: names.index(_ARCHIVE_STATE)] if names else []
+            is_whole = until[: len(known)] == known and all(map(HIDDEN.fullmatch, until[len(known) :]))
+            self._stored = [*(until if is_whole else known), _ARCHIVE_STATE]
 
     def _index(self, name: str) -> int | None:
         """Position of a column; None for one that is virtual, or left out for its type. Raises ShapeUnclear when that is not

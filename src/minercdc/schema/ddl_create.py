@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -11,10 +12,11 @@ from minercdc.schema.ddl_constraints import State, at_state, constraint_meant, t
 from minercdc.schema.ddl_parts import source_of_parts
 from minercdc.schema.ddl_query import query_of
 from minercdc.schema.ddl_tokens import Tokens, Unknown
-from minercdc.schema.table import Key, NotNull, with_nulls
+from minercdc.schema.table import Column, Key, NotNull, with_nulls
 
 _KINDS_OF_TABLE: Final = frozenset(["SHARDED", "DUPLICATED", "IMMUTABLE", "BLOCKCHAIN"])
 _ARCHIVE_STATE: Final = "ORA_ARCHIVE_STATE"
+_LAST: Final = ("LONG", "LONG RAW")
 
 
 @dataclass(slots=True)
@@ -36,12 +38,17 @@ class _Table:
             self.name,
             columns,
             tuple(self.keys),
-            tuple(column.name for column in columns) + ((_ARCHIVE_STATE,) if self.archival else ()),
+            (*((_ARCHIVE_STATE,) if self.archival else ()), *_in_segment(columns)),
             self.has_parts,
             tuple(self.not_nulls),
             frozenset(found.name for found in stored if found.has_domain or query is not None),
             query,
         )
+
+
+def _in_segment(columns: Sequence[Column]) -> list[str]:
+    """Names of the columns in the order of the rows: a LONG is stored last (Database Concepts, Tables)."""
+    return [column.name for column in sorted(columns, key=lambda column: column.type_name in _LAST)]
 
 
 def create_table(tokens: Tokens) -> Statement | None:
@@ -73,13 +80,8 @@ def _table(tokens: Tokens, name: TableName) -> CreateTable:
         tokens.name()  # METADATA, DATA, NONE
     if tokens.word() == "OF" and tokens.peek(1)[0] in ("word", "quoted"):
         raise Unknown("an object table, whose rows LogMiner does not show")
-    if tokens.take("FOR", "EXCHANGE", "WITH", "TABLE"):
-        like = tokens.table_name()
-        while tokens.peek()[0] != "end":
-            table.has_parts = table.has_parts or tokens.take("PARTITION", "BY")
-            _physical(tokens)
-        return replace(table.made(), like=like)
     listed = tokens.take("(")
+    like: TableName | None = None
     while listed:
         if is_constraint(tokens):
             _out_of_line(tokens, table)
@@ -94,9 +96,14 @@ def _table(tokens: Tokens, name: TableName) -> CreateTable:
     while tokens.peek()[0] != "end":
         if tokens.word() == "AS" and tokens.peek(1)[1] in ("SELECT", "WITH", "("):
             return _from_query(tokens, table)
-        table.has_parts = table.has_parts or tokens.take("PARTITION", "BY") or tokens.take("ORGANIZATION", "INDEX")
-        table.archival = table.archival or tokens.take("ROW", "ARCHIVAL")
-        if (
+        if tokens.take("FOR", "EXCHANGE", "WITH", "TABLE"):
+            like = tokens.table_name()
+            continue
+        if tokens.take("PARTITION", "BY") or tokens.take("ORGANIZATION", "INDEX"):
+            table.has_parts = True
+        elif tokens.take("ROW", "ARCHIVAL"):
+            table.archival = True
+        elif (
             tokens.word() in ("ENABLE", "DISABLE")
             and tokens.at_clause()
             and tokens.peek(1)[1] not in ("ALL", "TABLE", "ROW")
@@ -104,9 +111,9 @@ def _table(tokens: Tokens, name: TableName) -> CreateTable:
             _set_state(tokens, table)
         else:
             _physical(tokens)
-    if not listed:
+    if not listed and like is None:
         raise Unknown("CREATE TABLE without a list of columns")
-    return table.made()
+    return replace(table.made(), like=like) if like is not None else table.made()
 
 
 def _set_state(tokens: Tokens, table: _Table) -> None:
@@ -169,16 +176,17 @@ def unique_index(tokens: Tokens) -> UniqueIndex | None:
     if tokens.word() == "CLUSTER":
         return None
     table = tokens.table_name()
-    if tokens.word() != "(":  # an alias
-        return None
-    tokens.take("(")
+    alias = tokens.name() if tokens.word() != "(" else ""
+    tokens.expect("(")
     columns = []
     while True:
         kind, text = tokens.peek()
         if kind not in ("word", "quoted"):
             return None
-        columns.append(text)
         tokens.at += 1
+        if text in (alias, table.table) and tokens.take("."):
+            text = tokens.name()
+        columns.append(text)
         tokens.take("ASC")
         if tokens.take(")"):
             return UniqueIndex(table, Key("I", tuple(columns), index.table), index.schema)

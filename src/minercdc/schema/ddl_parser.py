@@ -1,6 +1,6 @@
 """Parses Oracle DDL text, as far as it changes what is known of a table.
 
-    CREATE [..] TABLE name (column | constraint, ..)     ALTER TABLE name clause ..     TRUNCATE TABLE name
+    CREATE [..] TABLE name (column | constraint, ..)     ALTER TABLE name clause ..     TRUNCATE TABLE | CLUSTER name
     DROP TABLE name                                      RENAME name TO name
     CREATE UNIQUE INDEX name ON name (column, ..)        DROP INDEX name                ALTER INDEX name RENAME TO name
     COMMENT ON TABLE name IS text                        COMMENT ON COLUMN name.name IS text
@@ -41,6 +41,7 @@ from minercdc.schema.ddl import (
     SetConstraint,
     Statement,
     TableName,
+    TruncateCluster,
     TruncateTable,
     Unclear,
 )
@@ -74,9 +75,13 @@ def parse_ddl(sql: str) -> Statement | None:
             return unique_index(tokens) if tokens.take("UNIQUE", "INDEX") else create_table(tokens)
         if tokens.take("TRUNCATE", "TABLE"):
             return TruncateTable(tokens.table_name(), tokens.items[-1] == ("word", "CASCADE") and tokens.peek()[0] != "end")
+        if tokens.take("TRUNCATE", "CLUSTER"):
+            name = tokens.table_name()
+            return TruncateCluster(name.schema, name.table)
         if tokens.take("DROP", "TABLE"):
             tokens.take("IF", "EXISTS")
-            return DropTable(tokens.table_name())
+            name = tokens.table_name()
+            return DropTable(name, tokens.name() if tokens.take("AS") else "")  # the text of redo has it
         if tokens.take("RENAME"):
             name = tokens.table_name()
             tokens.expect("TO")
@@ -119,7 +124,7 @@ def _flashback(tokens: Tokens) -> Statement:
             back = TableName(name.schema, tokens.name())
         elif name.table.startswith("BIN$"):  # it gets the name that it had
             back = None
-        return Unclear(back, "FLASHBACK TABLE .. TO BEFORE DROP", loses_rows=True)
+        return Unclear(back, "FLASHBACK TABLE .. TO BEFORE DROP", loses_rows=True, undropped=name)
     tokens.expect("TO")
     return AlterTable(name, ())
 

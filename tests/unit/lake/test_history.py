@@ -219,9 +219,12 @@ def test_ddl_on_another_table_takes_rows_from_the_tables_that_its_records_are_of
     emptied = document(30, "ALTER", [], truncate)
     emptied["position"]["truncated"] = "CHILD"
     history.apply(emptied)
+    clustered = document(40, "ALTER", [], "TRUNCATE CLUSTER x")
+    clustered["position"]["truncated"] = "T"
+    history.apply(clustered)
     found = {table.table.table: (table.lost, table.truncated) for table in history.tables()}
     assert found == {
-        "T": ([(20, exchange)], []),
+        "T": ([(20, exchange)], [40]),
         "X": ([(20, exchange)], []),
         "CHILD": ([], [30]),
         "MAYBE": ([(30, truncate)], []),

@@ -282,6 +282,86 @@ def test_clauses_that_change_the_stored_rows(clause: str, columns: str, stored: 
     assert (" ".join(names(table)), list(table.stored)) == (columns, stored)
 
 
+@pytest.mark.parametrize(
+    ("sql", "stored"),
+    [
+        ("create table item (a long, b number, c long raw) row archival", "ORA_ARCHIVE_STATE B A C"),
+        ("create table item row archival as select id, name from old", "ORA_ARCHIVE_STATE ID NAME"),
+        ("create table item (a, b) organization index row archival as select id, name from old", "ORA_ARCHIVE_STATE A B"),
+    ],
+)
+def test_what_oracle_puts_first_and_last(sql: str, stored: str) -> None:
+    """The manuals: VLDB and Partitioning Guide, In-Database Archiving (SEGMENT_COLUMN_ID 1); Database Concepts, Tables (a LONG is last)."""
+    created = parse_ddl(sql)
+    assert isinstance(created, CreateTable), created
+    assert " ".join(created.stored) == stored
+
+
+def test_for_exchange_may_follow_the_storage_of_the_table() -> None:
+    """As table_properties of CREATE TABLE have it."""
+    created = parse_ddl("create table item tablespace x parallel 4 for exchange with table lab.parts")
+    assert isinstance(created, CreateTable), created
+    assert created.like == TableName("LAB", "PARTS")
+
+
+HIDDEN = "SYS_NC00004$"
+
+
+@pytest.mark.parametrize(
+    ("clause", "present", "stored"),
+    [
+        ("add c number default 5", None, [HIDDEN, "C"]),
+        ("add c number default 5", ["C"], ["C"]),  # as with COMPATIBLE before 12
+        ("add c number default 5", [HIDDEN, "C", "LATE"], [HIDDEN, "C"]),
+        ("add (c number default 5, d date default sysdate, e number)", [HIDDEN, "C", "D", "E"], [HIDDEN, "C", "D", "E"]),
+        ("add (e number, c number default 5, d date default sysdate)", None, ["E", "SYS_NC00005$", "C", "D"]),
+        ("add c number default 5 add d number default 6", ["LATE", HIDDEN, "D"], [HIDDEN, "C", "D"]),
+        ("add c number default 5", ["SYS_NC00007$", "RENAMED"], ["SYS_NC00007$", "C"]),
+        ("add c number default 5", [HIDDEN, "D", "C"], [HIDDEN, "C"]),  # dropped, and added again
+        ("add c number default 5", ["C", HIDDEN, "D"], ["C"]),  # there was a LOB then
+        ("add c number default 5", ["D"], ["C"]),
+        ("add c number default 5", ["C", "older", HIDDEN, "D"], [HIDDEN, "C"]),  # an old column has this name since
+        ("add c number", None, ["C"]),
+        ("add c number default null", None, ["C"]),
+        ("add c number default 5 not null", None, ["C"]),
+        ("add c number default on null 5", None, ["C"]),
+        ("add c number default 5 constraint p primary key", None, ["C"]),
+        ("add c clob default 'x'", None, ["C"]),
+        ("add c number default 5 not null disable", [HIDDEN, "C"], [HIDDEN, "C"]),
+    ],
+)
+def test_a_default_of_a_column_that_may_be_null_brings_a_hidden_column(
+    clause: str, present: list[str] | None, stored: list[str]
+) -> None:
+    """Shown by stackoverflow 45756882: SYS_NC00002$, RAW(126), before the added column."""
+    known = ["ID", "PHOTO", "NAME"]
+    now = None if present is None else replace(TABLE, stored=(*known, *present))
+    if now is not None and "older" not in now.stored:
+        now = replace(now, columns=(*TABLE.columns, Column("C", "NUMBER", default="5")))
+    table = altered(f"alter table item {clause}", TABLE, now)
+    assert list(table.stored) == [*known, *stored]
+    again = altered("alter table item add z number default 1", table)
+    assert list(again.stored[len(table.stored) :]) in (["Z"], [f"SYS_NC{len(table.stored) + 1:05d}$", "Z"])
+    assert sum(name.startswith("SYS_NC") for name in again.stored) == (0 if "clob" in clause else 1)
+
+
+@pytest.mark.parametrize(
+    ("present", "stored"),
+    [
+        (["ORA_ARCHIVE_STATE", "LATE"], []),
+        (["SYS_NC00004$", "ORA_ARCHIVE_STATE"], ["SYS_NC00004$"]),
+        (["LATE", "ORA_ARCHIVE_STATE"], []),  # it went and came again
+        ([], []),
+    ],
+)
+def test_the_archive_state_follows_what_oracle_makes_with_it_and_no_later_column(
+    present: list[str], stored: list[str]
+) -> None:
+    now = replace(TABLE, stored=(*TABLE.stored, *present))
+    found = altered("alter table item row archival", TABLE, now)
+    assert found.stored == (*TABLE.stored, *stored, "ORA_ARCHIVE_STATE")
+
+
 def test_unused_columns_go_with_the_next_drop() -> None:
     for table in (
         altered("alter table item set unused (name)"),
@@ -380,7 +460,7 @@ def test_a_new_table_has_what_is_stored() -> None:
     )
     assert isinstance(created, CreateTable)
     assert [column.name for column in created.columns] == ["A", "S", "E"]
-    assert created.stored == ("A", "S", "E", "ORA_ARCHIVE_STATE")
+    assert created.stored == ("ORA_ARCHIVE_STATE", "A", "S", "E")
 
 
 @pytest.mark.parametrize(
@@ -547,5 +627,8 @@ def test_a_key_without_a_known_name_is_none_of_another_name(sql: str) -> None:
     )
     assert altered(f"alter table item {sql}", before, later).key == (0,)
     assert altered("alter table item drop constraint sys_c7", before, later).keys == ()
+    renamed = altered("alter table item rename constraint sys_c7 to chk", before, later)  # the only one that is gone
+    assert altered("alter table item drop constraint chk", renamed, later).keys == ()
+    before = replace(before, keys=(Key("P", ("ID",)), Key("U", ("NAME", "ID"))))
     renamed = altered("alter table item rename constraint sys_c7 to chk", before, later)
     assert altered("alter table item drop constraint chk", renamed, later).keys == later.keys

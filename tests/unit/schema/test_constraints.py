@@ -272,3 +272,22 @@ def test_the_history_keeps_constraints_and_loads_those_of_earlier_releases() -> 
     assert required(altered("drop primary key", loaded, TIGHT)) == "ID"
     assert required(altered("drop primary key", loaded, LOOSE)) == ""
     assert required(altered("drop constraint nn", replace(loaded, columns=KEYED.columns), LOOSE)) == "ID"
+
+
+@pytest.mark.parametrize(
+    ("sql", "name", "holds"),
+    [
+        ("modify primary key validate", "PK", True),
+        ("modify primary key novalidate", "PK", False),
+        ("modify primary key rely", "PK", False),
+        ("modify constraint pk validate", "PK", True),
+        ("enable validate primary key;enable novalidate constraint sys_c7", "", False),
+        ("enable primary key;rename constraint sys_c7 to k;drop constraint k", "", False),
+        ("enable primary key;rename constraint sys_c7 to k;modify constraint k novalidate", "", False),
+    ],
+)
+def test_states_of_a_key_that_the_dictionary_has_not_any_more(sql: str, name: str, holds: bool) -> None:
+    known = replace(KEYED, keys=(Key("P", ("ID",), name, enabled=False, validated=False),), key=())
+    found = altered(sql, known, replace(KEYED, keys=(), key=()))
+    assert bool(found.key) == holds
+    assert found.keys is not None

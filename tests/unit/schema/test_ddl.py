@@ -187,7 +187,10 @@ def test_key_follows_its_columns() -> None:
     [
         ("truncate table shop.item", TruncateTable(TableName("SHOP", "ITEM"))),
         ("Truncate Table item drop storage;", TruncateTable(TableName(None, "ITEM"))),
-        ('drop table lab.item AS "BIN$Xk+3rP0yQ5fgYwIAEax8Ag==$0" ;', DropTable(TableName("LAB", "ITEM"))),
+        (
+            'drop table lab.item AS "BIN$Xk+3rP0yQ5fgYwIAEax8Ag==$0" ;',
+            DropTable(TableName("LAB", "ITEM"), "BIN$Xk+3rP0yQ5fgYwIAEax8Ag==$0"),
+        ),
         ("drop table item purge", DropTable(TableName(None, "ITEM"))),
         ("rename item to item_old", RenameTable(TableName(None, "ITEM"), "ITEM_OLD")),
         ("alter table item rename to item_old", RenameTable(TableName(None, "ITEM"), "ITEM_OLD")),
@@ -366,6 +369,11 @@ def test_unique_indexes_identify_rows_of_tables_without_constraints() -> None:
     bare = replace(KEYED, keys=(), key=())
     statement = parse_ddl("create unique index lab.i on lab.item (name asc) online")
     assert statement == UniqueIndex(TableName("LAB", "ITEM"), Key("I", ("NAME",), "I"), "LAB")
+    for text in (
+        "create unique index lab.i on lab.item x (x.name asc)",
+        'create unique index lab.i on lab.item (item."NAME")',
+    ):
+        assert parse_ddl(text) == statement
     indexed = with_index(bare, statement.key)
     assert (indexed.key, with_index(KEYED, statement.key).key) == ((1,), (0,))
     assert indexed.keys is not None

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from minercdc.schema.ddl import CreateTable, Query, Selected, ShapeUnclear, TableName
 from minercdc.schema.ddl_changed_constraints import ReadPresent
+from minercdc.schema.ddl_changes import HIDDEN
 from minercdc.schema.ddl_columns import UNSAID
 from minercdc.schema.table import Column, NotNull, TableSchema, with_nulls
 
@@ -42,7 +43,7 @@ def with_columns(
     if not statement.columns:
         names = tuple(item.name for item in items)
         columns = tuple(Column(name, UNSAID) for name in names)
-        statement = replace(statement, columns=columns, stored=names + statement.stored, unsaid=frozenset(names))
+        statement = replace(statement, columns=columns, stored=statement.stored + names, unsaid=frozenset(names))
     return _as_selected(statement, items, find) if statement.query is not None and statement.query.is_plain else statement
 
 
@@ -79,7 +80,7 @@ def _expanded(query: Query, columns: Callable[[TableName], tuple[str, ...]]) -> 
 
 def _captured_names(table: TableSchema | None) -> tuple[str, ...]:
     """Names of the columns of a captured table; () for another, and for one with columns that are left out."""
-    if table is None or set(table.stored) != table.positions().keys():
+    if table is None or {name for name in table.stored if not HIDDEN.fullmatch(name)} != table.positions().keys():
         return ()
     return tuple(column.name for column in table.columns)
 

@@ -2,6 +2,7 @@
 
 EXCHANGE PARTITION .. WITH TABLE x      x got the rows of the partition, which got those of x
 EXCHANGE .. CASCADE                     so did the tables that refer to the two
+TRUNCATE CLUSTER                        the tables in it are empty
 TRUNCATE TABLE .. CASCADE               tables that refer to it ON DELETE CASCADE are empty, too
 DROP, SPLIT .. PARTITION                of tables that are partitioned by reference to it the same partitions, TRUNCATE with CASCADE
 """
@@ -53,6 +54,16 @@ class Losses:
             if child.changed is None or child.changed >= row.timestamp - _MARGIN:
                 yield Concerned(known)  # what its foreign key was then is not known
             elif child.cascades:
+                yield Concerned(known, emptied=True)
+
+    def of_cluster(self, cluster: TableId) -> Iterator[Concerned]:
+        """The known tables that TRUNCATE CLUSTER empties; a table stays in its cluster until it is dropped."""
+        if self._ids is None:
+            _log.warning("TRUNCATE of cluster %s: which tables it emptied is not known without a dictionary", cluster)
+            return
+        for object_id in self._ids.clustered(cluster):
+            name = self._tables.find_object(self._database, object_id)
+            if name is not None and (known := self._tables.find(name)) is not None:
                 yield Concerned(known, emptied=True)
 
     def of_alter(self, statement: AlterTable, table: TableId, row: LogMinerRow) -> Iterator[Concerned]:

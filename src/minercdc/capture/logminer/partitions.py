@@ -49,6 +49,9 @@ class DictionaryIds(Protocol):
     def children(self, table: TableId) -> tuple[Child, ...]:
         """The tables that refer to a table now, directly or by others."""
 
+    def clustered(self, cluster: TableId) -> tuple[int, ...]:
+        """Object ids of the tables that are in a cluster now; `cluster` has the name of that."""
+
     def altered(self, tables: Iterable[TableSchema], since: datetime) -> frozenset[TableId]:
         """Which tables had DDL since a time of the database's host, or are gone."""
 

@@ -13,6 +13,7 @@ from minercdc.capture.logminer.copied import with_columns
 from minercdc.capture.logminer.indexes import Indexes
 from minercdc.capture.logminer.losses import Concerned, Losses
 from minercdc.capture.logminer.partitions import DictionaryIds, Partitions, is_of_temporary_table, is_unnamed, with_parts
+from minercdc.capture.logminer.recycled import Recycled
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.capture.logminer.session_schema import current_schemas
 from minercdc.events import SchemaChange, Scn
@@ -27,6 +28,7 @@ from minercdc.schema.ddl import (
     RenameTable,
     ShapeUnclear,
     TableName,
+    TruncateCluster,
     TruncateTable,
     UniqueIndex,
 )
@@ -86,6 +88,7 @@ class ShapeTracker:
         self._partitions = Partitions(tables, database, ids)
         self._losses = Losses(tables, database, ids, name_of)
         self._indexes = Indexes(tables, database, self._present, name_of)
+        self._recycled = Recycled()
 
     def captured(self, owner: str | None, table: str | None, object_id: int) -> TableId | None:
         """The captured table that a row of `owner`.`table` belongs to, None when it is not captured.
@@ -182,6 +185,10 @@ class ShapeTracker:
         if isinstance(statement, DropDomain):
             yield from self._domain_dropped(row, time_us, sql)
             return
+        if isinstance(statement, TruncateCluster):
+            cluster = TableName(statement.schema, statement.cluster).within(self._database, row.owner or row.user or "")
+            yield from self._concerned(self._losses.of_cluster(cluster), row, time_us, sql)
+            return
         table = self._named(statement.name, row)
         known = self.tables.find(table)
         if known is None and not self._includes(table):
@@ -193,6 +200,8 @@ class ShapeTracker:
                 yield from self._concerned(self._losses.of_truncate(statement, table, row), row, time_us, sql)
             case DropTable():
                 if known:
+                    if statement.recycled:
+                        self._recycled.put(known, statement.recycled)
                     yield self._change(row, time_us, known, None, sql)
             case CreateTable():
                 yield from self._created(statement, row, time_us, table, sql)
@@ -207,9 +216,15 @@ class ShapeTracker:
                 if statement.changes_parts and (others := list(self._losses.of_reference())):
                     yield from self._listed_again(others, row.scn, time_us)
             case _:
+                back = self._recycled.take(self._named(statement.undropped, row)) if statement.undropped else None
+                if back is not None:
+                    table = back.id if statement.name is None else table
                 if statement.loses_rows and self._includes(table):
                     self._warn_of_loss(table, sql)
-                yield from self._reread(row, time_us, table, sql, statement.reason)
+                if back is None:
+                    yield from self._reread(row, time_us, table, sql, statement.reason)
+                elif self._includes(table):
+                    yield self._new_version(row, time_us, None, replace(back, id=table), sql)
 
     def _created(
         self, statement: CreateTable, row: LogMinerRow, time_us: int, table: TableId, sql: str

@@ -169,6 +169,9 @@ class Dictionary:
     def children(self, table: TableId) -> tuple[Child, ...]:
         return self.referring.get(table, ())
 
+    def clustered(self, cluster: TableId) -> tuple[int, ...]:
+        return tuple(self.present.get(cluster, ()))
+
     def altered(self, tables: Iterable[TableSchema], since: datetime) -> frozenset[TableId]:
         return frozenset(table.id for table in tables if self.times.get(table.id, since) >= since)
 

@@ -208,3 +208,36 @@ def test_flashback_of_a_table(tmp_path: Path, caplog: pytest.LogCaptureFixture, 
     assert change.after == ITEM
     assert ("rows went or came" in caplog.text) == loses
     assert [type(e) for e in events if isinstance(e, ChangeEvent | UndecodableRow)] == [ChangeEvent]
+
+
+@pytest.mark.parametrize(
+    ("back", "name"),
+    [
+        ("flashback table item to before drop", "ITEM"),
+        ("flashback table lab.item to before drop rename to other", "OTHER"),
+        ('flashback table "BIN$x==$0" to before drop', "ITEM"),
+    ],
+)
+def test_a_table_comes_back_from_the_recycle_bin_as_it_was(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, back: str, name: str
+) -> None:
+    """Whatever the dictionary has by then. Its constraints have other names now, which later DDL uses."""
+    dictionary: dict[TableId, TableSchema] = {ITEM_ID._replace(table=name): replace(ITEM, columns=ITEM.columns[:1])}
+    miner = Miner(tmp_path, tables=(ITEM,), dictionary=dictionary)
+    redo = Redo()
+    redo.ddl(A, 'drop table item AS "BIN$x==$0"')
+    redo.ddl(A, "create table item (other date)", object_id=78)
+    redo.ddl(A, 'drop table item AS "BIN$y==$0"' if "BIN" in back else "drop table item purge", object_id=78)
+    if "BIN" not in back:
+        redo.ddl(A, "create table lab.item (id number)", object_id=79)
+        redo.ddl(A, 'rename item to "aside"', object_id=79)
+    redo.ddl(A, back)
+    redo.dml(OpCode.INSERT, B, f"""insert into "LAB"."{name}"("ID","QTY") values ('1','0');""", row_id="r1", table=name)
+    redo.commit(B)
+    events = miner.read(redo.rows)
+    change = [one for one in schema_changes(events) if "flashback" in one.ddl][-1]
+    assert change.after is not None
+    assert (change.after.id.table, change.after.columns, change.after.key) == (name, ITEM.columns, ITEM.key)
+    assert change.after.object_id == ITEM.object_id
+    assert "rows went or came" in caplog.text
+    assert [event.after for event in events if isinstance(event, ChangeEvent)] == [("1", "0")]

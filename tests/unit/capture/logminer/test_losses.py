@@ -144,3 +144,27 @@ def test_what_a_cascade_concerned_is_logged_as_unknown_without_its_table(
 
     assert named(read(tmp_path, "truncate table item cascade", ITEM, X, ids=Gone({}))) == ["LAB.ITEM emptied"]
     assert "CASCADE of DDL on LAB.ITEM, which is gone: which tables it concerned is not known any more" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("truncate cluster c", ["LAB.ITEM emptied", "LAB.X emptied"]),
+        ("truncate cluster lab.C reuse storage", ["LAB.ITEM emptied", "LAB.X emptied"]),
+        ("truncate cluster app.c", []),
+        ("truncate cluster d", []),
+    ],
+)
+def test_the_tables_in_a_cluster_are_emptied_with_it(tmp_path: Path, statement: str, expected: list[str]) -> None:
+    """The known ones: 500 is a table that is not captured."""
+    ids = Dictionary({TableId("DB", "LAB", "C"): (ITEM.object_id, X.object_id, 500), TableId("DB", "LAB", "D"): ()})
+    assert named(read(tmp_path, statement, ITEM, X, QUOTED, ids=ids, table="C", object_id=66)) == expected
+
+
+def test_which_tables_a_cluster_has_is_logged_as_unknown_without_a_dictionary(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    redo = Redo()
+    redo.ddl(A, "truncate cluster c drop storage", table="C", object_id=66)
+    assert schema_changes(Miner(tmp_path).read(redo.rows)) == []
+    assert "TRUNCATE of cluster LAB.C: which tables it emptied is not known" in caplog.text

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from minercdc_sandbox import tables as dictionary
-from minercdc_sandbox.interfaces import OraError, OraType
+from minercdc_sandbox.interfaces import Cell, OraError, OraType
 from minercdc_sandbox.sql.ddl.constraints import add_constraint, row_count, validate
 from minercdc_sandbox.sql.ddl.generated import modify_identity
 from minercdc_sandbox.sql.declare import check_declared, declare
@@ -50,9 +50,40 @@ def add_column(session: SqlSession, table: Table, column: Column) -> None:
         )(cell)
     if not column.nullable and default is None and column.identity is None and row_count(session, table):
         raise OraError(1758, "table must be empty to add mandatory (NOT NULL) column")
+    if default is not None and column.nullable and _takes_optimized_default(table, column):
+        _count_default(session, table)
+    _append(session, table, column, default)
+
+
+def _append(session: SqlSession, table: Table, column: Column, default: Cell) -> None:
     column.slot, table.next_slot = table.next_slot, table.next_slot + 1
     session.storage.segments.add_column(table, column.slot, default)
     table.columns.append(column)
+
+
+def _takes_optimized_default(table: Table, column: Column) -> bool:
+    """Whether the default of a column that is added is kept as metadata only: the table has no LOB and is neither index-organized nor
+    temporary (SQL Language Reference, ALTER TABLE, DEFAULT)."""
+    return not (
+        column.system
+        or table.index_organized
+        or table.temporary is not None
+        or any(one.type in _LARGE or one.type in (OraType.JSON, OraType.VECTOR) for one in (*table.columns, column))
+    )
+
+
+def _count_default(session: SqlSession, table: Table) -> None:
+    """Note a column with such a default, which may be NULL: the first one of a table brings a hidden column before it, SYS_NCn$
+    RAW(126), with a bit for each of them that says which rows have its own value (shown on 12c, stackoverflow 45756882: `01` in
+    new rows). The bit of a row of before that is updated is left out."""
+    hidden = next((one for one in table.columns if one.name.startswith("SYS_NC")), None)
+    if hidden is None:
+        hidden = Column(f"SYS_NC{len(table.all_columns()) + 1:05d}$", OraType.RAW, size=126)
+        hidden.invisible = hidden.system = True
+        _append(session, table, hidden, None)
+    bits = int((hidden.default or "HEXTORAW('0')").split("'")[1], 16)
+    digits = f"{(bits << 1) | 1:X}"
+    hidden.default = f"HEXTORAW('{digits.zfill(len(digits) + len(digits) % 2)}')"
 
 
 def drop_column(session: SqlSession, table: Table, name: str, *, cascade: bool = False, unused: bool = False) -> None:

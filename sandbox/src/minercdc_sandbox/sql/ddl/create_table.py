@@ -69,7 +69,7 @@ def create_table(session: SqlSession, parser: Parser, *, temporary: str | None =
         own = ("CREATE TABLE", "RESOURCE") if (owner or session.schema) == session.user else ()
         require(session.catalog, session.container, session.user, "CREATE ANY TABLE", *own)
         if archival:
-            definition.columns.append(archive_state())
+            definition.columns.insert(0, archive_state())  # SEGMENT_COLUMN_ID is 1 (VLDB and Partitioning Guide)
         table = _new_table(session, owner or session.schema, name, definition)
         table.temporary, table.row_dependencies, table.row_movement = temporary, row_dependencies, row_movement
         table.index_organized = indexed
