@@ -62,6 +62,8 @@ def test_what_is_not_shipped_waits_and_nothing_is_lost_or_repeated_over_restarts
 def test_the_dictionary_is_written_in_the_source_and_waited_for_like_a_log(lab: DownstreamLab, reader: Reader) -> None:
     lab.mark(1)
     reader.until(lambda found: found.has_marker(1))
+    lab.mark(2)  # a log after the dictionary's has arrived: it is not on its way any more
+    reader.until(lambda found: found.has_marker(2))
     assert lab.dictionaries() > 0
     with lab.sandbox.connect(service=lab.sandbox.root_service) as admin, admin.cursor() as cursor:
         listed = cursor.execute("select sequence# from v$archived_log where dictionary_begin = 'YES'").fetchall()
@@ -69,7 +71,7 @@ def test_the_dictionary_is_written_in_the_source_and_waited_for_like_a_log(lab: 
         lab.call("purge_foreign_log", 1, sequence)
     lab.call("stall_shipping")
     before = lab.dictionaries()
-    lab.mark(2)
+    lab.mark(3)
     again = Reader(lab, reader.position, reader.tables)
     again.until(looks(20))
     assert again.changes("MARKER") == []
@@ -78,7 +80,7 @@ def test_the_dictionary_is_written_in_the_source_and_waited_for_like_a_log(lab: 
     third.until(looks())
     assert lab.dictionaries() == before + 1, "it is on its way"
     lab.call("resume_shipping")
-    third.until(lambda found: found.has_marker(2))
+    third.until(lambda found: found.has_marker(3))
 
 
 def test_ddl_is_followed_by_the_dictionary_in_the_redo(lab: DownstreamLab, reader: Reader) -> None:
