@@ -102,6 +102,7 @@ class Columns:
     :param end: the text that closes a statement; '' for none.
     :param alias: an UPDATE names its columns `a."C"`, as of tables with XMLTYPE that is not binary
         (docs/reference/logminer-facts.md#b-6-1).
+    :param hidden: positions of columns that an INSERT does not show.
     """
 
     target: str
@@ -110,23 +111,27 @@ class Columns:
     end: str
     layout: Layout = PLAIN
     alias: bool = False
+    hidden: frozenset[int] = frozenset()
 
     def insert(self) -> RowText:
         """`insert into .. values ..` of all new values; pretty layouts pair columns with values."""
         template = TextTemplate()
         if self.layout.values is not None:
             return self._paired_insert(template, self.layout.values)
-        template.constant(f"insert into {self.target}({','.join(self.names)}) values (")
-        for at, literal in enumerate(self.literals):
-            if at:
+        shown = [at for at in range(len(self.names)) if at not in self.hidden]
+        template.constant(f"insert into {self.target}({','.join(self.names[at] for at in shown)}) values (")
+        for at in shown:
+            if at != shown[0]:
                 template.constant(",")
-            template.value("new", at, literal, "", "NULL")
+            template.value("new", at, self.literals[at], "", "NULL")
         template.constant(")" + self.end)
         return template.compiled()
 
     def _paired_insert(self, template: TextTemplate, values: str) -> RowText:
         template.constant(f"insert into {self.target}{values}")
         for at, literal in enumerate(self.literals):
+            if at in self.hidden:
+                continue
             comma = self.layout.comma if at else ""
             template.value("new", at, literal, f"{comma}{self.names[at]} = ", f"{comma}{self.names[at]} IS NULL")
         template.constant(self.end)

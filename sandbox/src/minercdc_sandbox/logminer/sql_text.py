@@ -10,6 +10,7 @@ When the dictionary's version is not the record's, columns are `COL n` and value
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -60,6 +61,10 @@ class TextOptions:
         return ";" if self.delimiter else ""
 
 
+# Debezium's parser would end at each INSERT that shows it, and ADD .. DEFAULT is common (docs/reference/logminer-facts.md#b-6-5).
+_COUNTS_DEFAULTS = re.compile(r"SYS_NC\d{5}\$")
+
+
 class Shape:
     """Text of one table version's changes; compiles the function of each form of statement at its first use and keeps it.
 
@@ -83,14 +88,15 @@ class Shape:
         self._literals = list(literals)
         alias = any(large_of(column) is Large.XML and column.storage == XML_CLOB for column in columns)
         layout = PRETTY if options.pretty else PLAIN
-        self._columns = Columns(target, names, self._literals, options.end, layout, alias)
+        hidden = frozenset(at for at, column in enumerate(columns) if _COUNTS_DEFAULTS.fullmatch(column.name))
+        self._columns = Columns(target, names, self._literals, options.end, layout, alias, hidden)
         self._is_null = [f"{name} IS NULL" for name in names]
         self._equals = [f"{name} = " for name in names]
-        self._all = tuple(range(len(names)))
+        self._all = tuple(at for at in range(len(names)) if at not in hidden)
         large = large_columns(columns, json=options.json)
         self.has_long = any(large_of(column) is Large.LONG for column in columns)
         if columns:
-            self._all = tuple(at for at, column in enumerate(columns) if large_of(column, json=options.json) is None)
+            self._all = tuple(at for at in self._all if large_of(columns[at], json=options.json) is None)
         self._large = large
         self._empty = {at: empty_lob(columns[at]) for at, (kind, _) in large.items() if kind is Large.LOB}
         self.large: LargeText | None = None
@@ -156,6 +162,8 @@ class Shape:
         layout = self._columns.layout
         for at, cell in enumerate(new):
             kind = self._large[at][0] if at in self._large else None
+            if at in self._columns.hidden:
+                continue
             if kind is Large.XML or (kind is Large.EXTENDED and cell is not None and not in_row(cell, kind)):
                 continue
             names.append(self._columns.names[at])
