@@ -124,7 +124,8 @@ class Debezium:
         )
         self._gateway = JavaGateway(
             gateway_parameters=GatewayParameters(port=port, auto_convert=True),
-            callback_server_parameters=CallbackServerParameters(port=0),
+            # As daemons, or a test that fails before `close` would keep the process of the tests from ending.
+            callback_server_parameters=CallbackServerParameters(port=0, daemonize=True, daemonize_connections=True),
         )
         self.jvm: Any = self._gateway.jvm
         server, callbacks = self._gateway.java_gateway_server, self._gateway.get_callback_server()
