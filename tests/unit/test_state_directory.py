@@ -59,13 +59,17 @@ def test_one_that_is_stopping_is_waited_for(tmp_path: Path) -> None:
             assert first.wait() == -signal.SIGKILL
 
 
+def freeze(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGSTOP)
+    deadline = time.monotonic() + 10
+    while os.waitpid(process.pid, os.WUNTRACED | os.WNOHANG) == (0, 0):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def test_a_frozen_one_has_it_no_longer(tmp_path: Path) -> None:
     with owner(tmp_path) as first:
-        first.send_signal(signal.SIGSTOP)
-        deadline = time.monotonic() + 10
-        while os.waitpid(first.pid, os.WUNTRACED | os.WNOHANG) == (0, 0):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        freeze(first)
         with owning(tmp_path, "a/b", patience=0):
             pass
         first.send_signal(signal.SIGCONT)
@@ -84,11 +88,7 @@ def test_a_second_process_is_refused_by_the_connector_s_identity_whatever_its_di
         assert not is_owned(identity + "other")
         with owning_name(identity + "other", "a/b", patience=0), owning_name(identity, "a/b", refuse=False, patience=0):
             pass
-        first.send_signal(signal.SIGSTOP)
-        deadline = time.monotonic() + 10
-        while os.waitpid(first.pid, os.WUNTRACED | os.WNOHANG) == (0, 0):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        freeze(first)
         with owning_name(identity, "a/b", patience=0):
             pass
         first.send_signal(signal.SIGCONT)

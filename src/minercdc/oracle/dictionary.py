@@ -238,14 +238,14 @@ def keys_of(rows: Iterable[tuple[Any, ...]], owner: str) -> dict[str, tuple[Key,
     """
     found: dict[str, dict[tuple[str, str, str], Key]] = defaultdict(dict)
     enforcing: set[tuple[str, str, str]] = set()
-    for table, kind, name, status, validated, index, column, index_owner, *more in rows:
+    for table, kind, name, status, validated, index, column, index_owner, deferrable, _ in rows:
         if kind == "I" and (table, name, index_owner) in enforcing:
             continue
         enforcing.add((table, index, index_owner))
         whose = index_owner if kind == "I" and index_owner != owner else ""
         same = kind, name, whose
         states = status == "ENABLED", validated == "VALIDATED"
-        new = Key(kind, (), name, *states, owner=whose, deferrable=more[:1] == ["DEFERRABLE"])
+        new = Key(kind, (), name, *states, owner=whose, deferrable=deferrable == "DEFERRABLE")
         key = found[table].get(same, new)
         found[table][same] = key._replace(columns=(*key.columns, column))
     return {table: tuple(keys.values()) for table, keys in found.items()}

@@ -30,9 +30,10 @@ from minercdc.schema.ddl import (
 )
 from minercdc.schema.table import Key, NotNull, TableSchema, key_of, with_nulls
 
-# LAST_CHANGE and the TIMESTAMP of redo are whole seconds of the host's local time, of several hosts with RAC. What comes so shortly after
-# the statement counts as its own: its DDL follows at once, but what is missed would be missing for ever.
-_CLOCKS: Final = timedelta(seconds=3)
+CLOCKS: Final = timedelta(seconds=3)
+"""How far times of the dictionary (LAST_CHANGE, LAST_DDL_TIME) and the TIMESTAMP of redo may differ for one moment: whole seconds of the
+host's local time, of several hosts with RAC."""
+
 _MADE_BY_ORACLE: Final = re.compile(
     r"SYS_C\d+$|BIN\$"
 )  # names of constraints that have none in the text, or are from the recycle bin
@@ -90,7 +91,8 @@ class Dictionary:
     def _was_there(self, name: str) -> bool:
         assert self.present is not None
         changed = self.present.changed.get(name)
-        return self._at is None or changed is None or changed <= self._at + _CLOCKS
+        # What comes so shortly after the statement counts as its own: its DDL follows at once, but what is missed would be missing for ever.
+        return self._at is None or changed is None or changed <= self._at + CLOCKS
 
 
 def without_domain(table: TableSchema, present: TableSchema | None) -> TableSchema:

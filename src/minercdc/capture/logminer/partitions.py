@@ -24,14 +24,14 @@ from typing import Final, Protocol
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.oracle.dependent_tables import Child
 from minercdc.oracle.object_ids import Listing
+from minercdc.schema.ddl_changed_constraints import CLOCKS
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 
-# LAST_DDL_TIME and the TIMESTAMP of redo are the host's local time, of several hosts with RAC.
-_MARGIN: Final = timedelta(seconds=3)
-# At night the host's clock may have gone back an hour.
+MORNING: Final = 5
+"""Before this hour the host's clock may have gone back an hour."""
+
 _MARGIN_AT_NIGHT: Final = timedelta(minutes=70)
-_MORNING: Final = 5
 
 
 class DictionaryIds(Protocol):
@@ -141,7 +141,7 @@ class Partitions:
         number = row.object_id
         if self._ids is None or not self.is_unknown(row):
             return ()
-        margin = _MARGIN_AT_NIGHT if row.timestamp.hour < _MORNING else _MARGIN
+        margin = _MARGIN_AT_NIGHT if row.timestamp.hour < MORNING else CLOCKS
         since = row.timestamp - margin
         candidates = [table for table in self._partitioned() if table.object_id < number and _may_lack(table, since)]
         asked = frozenset(table.object_id for table in candidates)

@@ -6,13 +6,20 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from datetime import datetime
+from typing import TypeAlias
 
 from minercdc.capture.logminer.copied import with_columns
 from minercdc.capture.logminer.indexes import Indexes
 from minercdc.capture.logminer.losses import Concerned, Losses
-from minercdc.capture.logminer.partitions import DictionaryIds, Partitions, is_of_temporary_table, is_unnamed, with_parts
+from minercdc.capture.logminer.partitions import (
+    MORNING,
+    DictionaryIds,
+    Partitions,
+    is_of_temporary_table,
+    is_unnamed,
+    with_parts,
+)
 from minercdc.capture.logminer.recycled import Recycled
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.capture.logminer.session_schema import current_schemas
@@ -32,7 +39,7 @@ from minercdc.schema.ddl import (
     TruncateTable,
     UniqueIndex,
 )
-from minercdc.schema.ddl_changed_constraints import ReadPresent, without_domain
+from minercdc.schema.ddl_changed_constraints import CLOCKS, ReadPresent, without_domain
 from minercdc.schema.ddl_changes import apply_changes, commented, create_table
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.filter import TableFilter
@@ -43,9 +50,6 @@ from minercdc.values.supported import without_unsupported
 _log = logging.getLogger(__name__)
 
 _DROPS_LOGGING = re.compile(r"\bDROP\s+SUPPLEMENTAL\s+LOG\b", re.IGNORECASE)
-# LAST_DDL_TIME and the TIMESTAMP of redo are whole seconds of the host's local time, of several hosts with RAC.
-_CLOCKS: Final = timedelta(seconds=3)
-_MORNING: Final = 5  # at night the host's clock may have gone back an hour
 # The dictionary's present shape of a table; None when there is no such table (any more).
 ReadTable: TypeAlias = Callable[[TableId], TableSchema | None]
 
@@ -305,14 +309,14 @@ class ShapeTracker:
         if self._ids is None:
             return found
         if statement is not None and not self._had_ddl_after(found, statement):
-            return replace(found, read_at=statement + _CLOCKS)
+            return replace(found, read_at=statement + CLOCKS)
         return replace(found, read_at=self._ids.host_time(self._database))
 
     def _had_ddl_after(self, table: TableSchema, statement: datetime) -> bool:
         """Whether a table had DDL after that which ran at this time, or may have had; seconds between them do not count."""
-        if self._ids is None or statement.hour < _MORNING:
+        if self._ids is None or statement.hour < MORNING:
             return True
-        return bool(self._ids.altered([table], statement + _CLOCKS))
+        return bool(self._ids.altered([table], statement + CLOCKS))
 
     def _present(self, known: TableSchema) -> TableSchema | None:
         """A table as the dictionary has it now, whatever it is called by now; None when it is gone."""
