@@ -136,12 +136,12 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
     with oracle_errors(f"reading the tables of {owner}"), connection.cursor() as cursor:
         columns: dict[str, list[Column]] = defaultdict(list)
         stored: dict[str, dict[int, str]] = defaultdict(dict)
-        on_null: set[tuple[str, str]] = set()
+        on_null: dict[str, set[str]] = defaultdict(set)
         for table, user_generated, virtual, place, default_on_null, *facts in listed(cursor, _COLUMNS, owner, names):
             if place is not None:
                 stored[table][int(place)] = facts[0]
             if default_on_null == "YES":
-                on_null.add((table, facts[0]))
+                on_null[table].add(facts[0])
             if user_generated == "YES" and virtual == "NO" and not _UNUSED.fullmatch(facts[0]):
                 columns[table].append(column_of(*facts))
         constraints = list(listed(cursor, _KEYS, owner, names))
@@ -170,9 +170,7 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
             key_of(its_columns, its_keys),
             object_id=int(objects[name] or 0),
             keys=its_keys,
-            not_nulls=not_nulls_of(
-                its_columns, its_keys, not_nulls[name], {column for table, column in on_null if table == name}
-            ),
+            not_nulls=not_nulls_of(its_columns, its_keys, not_nulls[name], on_null[name]),
             changed=changed[name],
             stored=tuple(column for _, column in sorted(stored[name].items())),
             parts=parts.get(table),
