@@ -41,11 +41,13 @@ for argument do
 done
 test -n "$scratch" || exec "{java}" -XX:-UsePerfData "$@"  # the launcher, or another program that JAVA_HOME leads here
 trap '' HUP INT TERM
+java= killed=
+trap 'killed=1; test -z "$java" || kill -KILL $java' USR1  # before Java is there, or the signal would end this program alone
 exec 3<&0
 "{java}" -XX:-UsePerfData "$@" <&3 3<&- &
 java=$!
 exec 3<&- 2>/dev/null  # the shell has nothing to say about its end
-trap 'kill -KILL $java' USR1
+test -z "$killed" || kill -KILL $java
 wait $java
 status=$?
 while kill -0 $java 2>/dev/null; do wait $java; status=$?; done
