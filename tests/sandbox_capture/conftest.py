@@ -9,8 +9,19 @@ import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.pdbs import Pdbs, two_pdbs
 
+from minercdc.capture.logminer import host_clock
+
 
 @pytest.fixture
 def pdbs(fresh_sandbox: SandboxProcess, tmp_path: Path) -> Iterator[Pdbs]:
     with two_pdbs(fresh_sandbox, tmp_path) as made:
         yield made
+
+
+@pytest.fixture(autouse=True)
+def no_clock_goes_back(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The day of the tests is like any other, also where it is the day on which clocks go back."""
+    monkeypatch.setattr(host_clock, "available_timezones", lambda: {"UTC"})
+    host_clock.clocks_go_back.cache_clear()
+    yield
+    host_clock.clocks_go_back.cache_clear()

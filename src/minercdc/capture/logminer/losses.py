@@ -13,12 +13,12 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from minercdc.capture.logminer.host_clock import margin_at
 from minercdc.capture.logminer.partitions import DictionaryIds
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.capture.logminer.session_schema import current_schemas
 from minercdc.oracle.dependent_tables import Child
 from minercdc.schema.ddl import AlterTable, TableName, TruncateTable
-from minercdc.schema.ddl_changed_constraints import CLOCKS
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 
@@ -49,7 +49,7 @@ class Losses:
         if not statement.cascades:
             return
         for child, known in self._children(table):
-            if child.changed is None or child.changed >= row.timestamp - CLOCKS:
+            if child.changed is None or child.changed >= row.timestamp - margin_at(row.timestamp):
                 yield Concerned(known)  # what its foreign key was then is not known
             elif child.cascades:
                 yield Concerned(known, emptied=True)
@@ -83,7 +83,7 @@ class Losses:
         found = [known for name in names if (known := self._tables.find(name)) is not None and name != table]
         if len(names) > 1 and found and self._ids is not None:
             # The exchange was DDL on it: one without any since is another table.
-            altered = self._ids.altered(found, row.timestamp - CLOCKS)
+            altered = self._ids.altered(found, row.timestamp - margin_at(row.timestamp))
             found = [known for known in found if known.id in altered]
         yield from map(Concerned, found)
         if statement.parts.cascades:

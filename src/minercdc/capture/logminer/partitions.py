@@ -18,20 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Final, Protocol
+from datetime import datetime
+from typing import Protocol
 
+from minercdc.capture.logminer.host_clock import margin_at
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.oracle.dependent_tables import Child
 from minercdc.oracle.object_ids import Listing
-from minercdc.schema.ddl_changed_constraints import CLOCKS
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-
-MORNING: Final = 5
-"""Before this hour the host's clock may have gone back an hour."""
-
-_MARGIN_AT_NIGHT: Final = timedelta(minutes=70)
 
 
 class DictionaryIds(Protocol):
@@ -141,8 +136,7 @@ class Partitions:
         number = row.object_id
         if self._ids is None or not self.is_unknown(row):
             return ()
-        margin = _MARGIN_AT_NIGHT if row.timestamp.hour < MORNING else CLOCKS
-        since = row.timestamp - margin
+        since = row.timestamp - margin_at(row.timestamp)
         candidates = [table for table in self._partitioned() if table.object_id < number and _may_lack(table, since)]
         asked = frozenset(table.object_id for table in candidates)
         before, found = self._possible.get(number, (frozenset(), frozenset()))

@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import TypeAlias
 
 from minercdc.capture.logminer.copied import with_columns
+from minercdc.capture.logminer.host_clock import clocks_go_back
 from minercdc.capture.logminer.indexes import Indexes
 from minercdc.capture.logminer.losses import Concerned, Losses
 from minercdc.capture.logminer.partitions import (
-    MORNING,
     DictionaryIds,
     Partitions,
     is_of_temporary_table,
@@ -314,7 +314,7 @@ class ShapeTracker:
 
     def _had_ddl_after(self, table: TableSchema, statement: datetime) -> bool:
         """Whether a table had DDL after that which ran at this time, or may have had; seconds between them do not count."""
-        if self._ids is None or statement.hour < MORNING:
+        if self._ids is None or clocks_go_back(statement.date()):
             return True
         return bool(self._ids.altered([table], statement + CLOCKS))
 
