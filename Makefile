@@ -37,7 +37,7 @@ lint: install
 
 # Pure tests of the product, no servers: less than a minute. Left out: the sandbox's own, and all tests with a server.
 unit: install
-	$(GATE) -n 2 --dist loadfile tests/unit
+	$(GATE) -n 3 --dist loadfile tests/unit
 
 # The tests of documents and their words.
 docs-test: install

@@ -42,14 +42,19 @@ def answering(text: bytes) -> Iterator[int]:
         thread.join()
 
 
-def test_a_port_of_another_program_takes_its_own_file_only(tmp_path: Path) -> None:
+def no_kafka(self: Connections, seconds: float = 20.0) -> Mapping[str, Any]:
+    del seconds
+    raise DeliveryError(f"reaching Kafka at {self.brokers} failed: no answer")
+
+
+def test_a_port_of_another_program_takes_its_own_file_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Connections, "list_topics", no_kafka)
     with answering(b"this is no HTTP\r\n\r\n") as port:
         path = tmp_path / "connector.yaml"
         nowhere = {
             "database.hostname": "127.0.0.1",
             "database.port": 1,
             "errors.max.retries": 0,
-            "minercdc.kafka.timeout.ms": 1000,
         }
         settings = {
             **GOOD,
@@ -72,7 +77,7 @@ def test_kafka_that_does_not_answer_is_waited_for_once_and_named(
 
     def silent(self: Connections, seconds: float = 20.0) -> Mapping[str, Any]:
         waited.append(seconds)
-        raise DeliveryError(f"reaching Kafka at {self.brokers} failed: no answer")
+        return no_kafka(self)
 
     monkeypatch.setattr(Connections, "list_topics", silent)
     monkeypatch.setattr("minercdc.oracle.connect.wait_exponential", lambda **_: wait_none())

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.examples import every_other
 
 from minercdc.scratch import remove_temporary_directories, temporary_directory
 
@@ -34,8 +35,10 @@ def test_they_go_with_their_context_or_all_at_once() -> None:
         assert not Path(second).exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("times", ["once", "twice"])
+@pytest.mark.parametrize(
+    ("number", "times"),
+    every_other([(signal.SIGTERM, "once"), (signal.SIGINT, "once"), (signal.SIGINT, "twice"), (signal.SIGTERM, "twice")]),
+)
 def test_a_signal_leaves_none(tmp_path: Path, number: signal.Signals, times: str) -> None:
     command = [sys.executable, "-c", _COMMAND, times]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"TMPDIR": str(tmp_path)}) as process:

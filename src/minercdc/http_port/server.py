@@ -98,7 +98,7 @@ def serve(
         raise LocalServiceError(
             f"port {port} of {host} cannot be listened on: {error}", hint="Change minercdc.http.port, or end what uses it."
         ) from None
-    thread = threading.Thread(target=server.serve_forever, args=(0.1,), name="http", daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="http", daemon=True)
     thread.start()
     address = f"http://{host}:{server.server_port}"
     _log.info("status at %s" if journal is None else "signals and status at %s", address)

@@ -63,7 +63,7 @@ def serve(
             f"port {port} of {host} cannot be listened on: {error}",
             hint="Change minercdc.relay.port, or end what uses it.",
         ) from None
-    thread = threading.Thread(target=server.serve_forever, args=(0.1,), name="relay http", daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="relay http", daemon=True)
     thread.start()
     try:
         yield f"{host}:{server.server_address[1]}"

@@ -14,6 +14,7 @@ import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 from minercdc.errors import ConfigError
+from minercdc.exposition import otlp
 from minercdc.exposition.otlp import exporting
 from minercdc.figures.spent import Cause
 from minercdc.metrics import Counters
@@ -69,7 +70,8 @@ def test_every_figure_arrives_under_its_name() -> None:
     thread.join()
 
 
-def test_an_endpoint_that_is_gone_delays_the_end_by_little() -> None:
+def test_an_endpoint_that_is_gone_delays_the_end_by_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(otlp, "_LAST_EXPORT_MS", 200)
     began = time.monotonic()
     with exporting(Counters(), "c", "http://127.0.0.1:9/v1/metrics", 0.05):
         time.sleep(0.2)
@@ -77,7 +79,11 @@ def test_an_endpoint_that_is_gone_delays_the_end_by_little() -> None:
 
 
 @pytest.mark.parametrize("status", [None, 400, 503])
-def test_of_the_url_only_the_host_is_logged(status: int | None, caplog: pytest.LogCaptureFixture) -> None:
+def test_of_the_url_only_the_host_is_logged(
+    status: int | None, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(otlp, "_LAST_EXPORT_MS", 200)
+
     class Refusing(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
