@@ -30,6 +30,7 @@ from typing import Any, Final
 
 from pydantic import SecretStr
 
+from minercdc.capture.table_selection import table_names
 from minercdc.checks import check_broker, unanswered
 from minercdc.config.in_force import HIDDEN, in_force, report
 from minercdc.config.load import SECTIONS, ConnectorConfig
@@ -45,8 +46,8 @@ from minercdc.oracle.prerequisites import Finding
 from minercdc.rules.examination import examine
 from minercdc.rules.page import lines_of
 from minercdc.schema.table import TableNames
-from minercdc.selection import table_names, topic_names
-from minercdc.signalling import http_token
+from minercdc.selection import topic_names
+from minercdc.signals.token import http_token
 from minercdc.state_directory import private_opener
 from minercdc.stored_offset import StoredOffset, read_stored
 

@@ -15,6 +15,7 @@ from minercdc.capture.logminer.downstream import grant_findings
 from minercdc.capture.logminer.physical_standby import table_findings
 from minercdc.capture.logminer.place import place_findings
 from minercdc.capture.registry import adapter_factory
+from minercdc.capture.table_selection import table_filter
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError, SinkError, TransientSourceError
 from minercdc.kafka.client import KafkaClient
@@ -23,8 +24,8 @@ from minercdc.oracle.connect import connect, database_name, database_names, of_d
 from minercdc.oracle.prerequisites import Finding, check
 from minercdc.oracle.scn import pdb_is_open
 from minercdc.schema.table import TableSchema
-from minercdc.selection import key_columns, table_filter, topic_names
-from minercdc.signalling import signal_findings, signal_table
+from minercdc.selection import key_columns, topic_names
+from minercdc.signals.stage_builder import signal_findings, signal_table
 from minercdc.unmatched import pattern_findings
 
 log = logging.getLogger(__name__)

@@ -39,12 +39,11 @@ from minercdc.notices.webhook import webhook_of
 from minercdc.offset import JsonValue
 from minercdc.oracle.connect import connect, database_names
 from minercdc.pipeline import Target
-from minercdc.plan import check_tables
+from minercdc.pipeline_identity import running_identity
 from minercdc.reload import Reload
-from minercdc.selection import running_identity
-from minercdc.signalling import http_token
 from minercdc.signals.channels import SignalJournal
 from minercdc.signals.signal import Signal
+from minercdc.signals.token import http_token
 from minercdc.signals.watch import Watch
 from minercdc.standby.group import StandbyGroup
 from minercdc.standby.prepared import Prepared
@@ -54,6 +53,7 @@ from minercdc.status.history import SECONDS, History
 from minercdc.status.looking import SourceLook, every
 from minercdc.status.model import Status
 from minercdc.status.page import Page
+from minercdc.table_plan import check_tables
 from minercdc.wiring.build import build
 
 _log = logging.getLogger(__name__)

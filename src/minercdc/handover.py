@@ -15,13 +15,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from minercdc.capture.registry import adopt
+from minercdc.capture.table_selection import table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.engine import run_once
 from minercdc.errors import ConfigError, SourceError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.sink import stored_offset
 from minercdc.offset import Offset, Position
-from minercdc.selection import table_names, topic_names
+from minercdc.selection import topic_names
 from minercdc.sink.opening import need_kafka
 from minercdc.snapshot.mode import Start, Steps, decision_of
 from minercdc.wiring.build import adapter_of, build

@@ -9,8 +9,8 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, SinkError
 from minercdc.kafka.client import KafkaClient
 from minercdc.offset import SignalState
-from minercdc.signalling import SignalTopicAddress, signal_topic
 from minercdc.signals.signal import SignalRefused, printable, signal_of_json
+from minercdc.signals.stage_builder import SignalTopicAddress, signal_topic
 
 
 def repeated_lines(config: ConnectorConfig, before: SignalState) -> Iterator[str]:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from minercdc.capture.registry import adopt
+from minercdc.capture.table_selection import table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import OffsetSink
 from minercdc.errors import ConfigError, SnapshotTooOldError, SourceError
@@ -28,9 +29,10 @@ from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary import read_altered, read_tables
 from minercdc.oracle.present_scn import present_scn
 from minercdc.oracle.scn import scn_of_time, time_of_scn
+from minercdc.pipeline_identity import running_identity
 from minercdc.repeated_signals import repeated_lines
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.selection import running_identity, table_names, topic_names
+from minercdc.selection import topic_names
 from minercdc.sink.opening import open_sink
 from minercdc.state_directory import is_owned, is_running
 from minercdc.stored_offset import KnownTable, StoredOffset, delivered_scn, from_document, read_stored

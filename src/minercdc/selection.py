@@ -1,12 +1,10 @@
-"""What a configuration selects: tables and columns, topic names, how values are printed, and the encoder made of them."""
+"""What a configuration makes of messages: topic names, keys, columns, how values are printed, and the encoder made of them."""
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
-from minercdc.capture.registry import adapter_factory
 from minercdc.config.converters import JSON
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import TableFilterConfig, ValueConfig
@@ -23,59 +21,9 @@ from minercdc.kafka.table_format import KeyColumns, Published, TableFormats
 from minercdc.kafka.topics import TopicNames
 from minercdc.kafka.transaction_metadata import TransactionEncoder
 from minercdc.moved_keys import MovedKeys
-from minercdc.oracle.connect import database_names
-from minercdc.schema.filter import TableFilter
 from minercdc.schema.patterns import configured_pattern
-from minercdc.schema.table import Column, TableId, TableNames, TableSchema
+from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.transaction_counts import TransactionCounts
-
-
-def table_filter(config: ConnectorConfig, database: str = "") -> TableFilter:
-    """Filter of the captured tables: include and exclude lists, without tables that the adapter itself writes to. Raises ConfigError
-    for an adapter that there is not.
-
-    :param database: which of several pluggable databases the tables are in; patterns may name it then. Without effect with one.
-    """
-    lists = config.filters
-    return TableFilter(
-        *(lists.schema_include_list, lists.schema_exclude_list, lists.table_include_list, lists.table_exclude_list),
-        never=adapter_factory(config.database.database_connection_adapter).own_tables(config),
-        database=database if config.database.has_several_pdbs else "",
-    )
-
-
-def table_filters(config: ConnectorConfig) -> dict[str, TableFilter]:
-    """`table_filter` of each database whose tables are captured, by its name and in the order of
-    `oracle.connect.database_names`. Raises as `table_filter`."""
-    return {name: table_filter(config, name) for name in database_names(config.database)}
-
-
-def table_names(config: ConnectorConfig) -> TableNames:
-    """How stored state, the lake and reports name the captured tables."""
-    return TableNames.among(database_names(config.database))
-
-
-def running_identity(config: ConnectorConfig) -> str:
-    """What is this connector's only, for `state_directory.owning_name`: where `minercdc.state.dir` is relative, it does not say who
-    runs here. '' where it is absolute, since others that differ are meant to, and without Kafka as the sink."""
-    if config.capture.minercdc_state_dir.is_absolute() or not config.sink.is_kafka:
-        return ""
-    brokers = sorted(one.strip() for one in config.kafka.bootstrap_servers.split(","))
-    return json.dumps([config.identity.name, config.identity.topic_prefix, brokers])
-
-
-def captured_by(filters: Mapping[str, TableFilter]) -> Callable[[TableId], bool]:
-    """A function that returns whether a table is captured. It raises as `TableFilter.includes`.
-
-    :param filters: those of `table_filters`. The only one decides about the tables of every database.
-    """
-    only = TableNames.among(filters).database
-
-    def captured(table: TableId) -> bool:
-        found = filters.get(only or table.database)
-        return found is not None and found.includes(table.schema, table.table)
-
-    return captured
 
 
 def topic_names(

@@ -12,7 +12,7 @@ from minercdc.errors import ConfigError, LocalServiceError
 from minercdc.formats.reading import json_payload, record_readers
 from minercdc.http_port.client import fetch_notifications
 from minercdc.kafka.client import KafkaClient
-from minercdc.signalling import http_token
+from minercdc.signals.token import http_token
 
 Document: TypeAlias = Mapping[str, Any]
 _INTERVAL_SECONDS = 0.2

@@ -18,6 +18,7 @@ from typing import Any
 from minercdc.capture.adapter import Adapter
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.registry import adapter_factory
+from minercdc.capture.table_selection import table_filters, table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, MinerCdcError, SchemaHistoryError, SinkError
 from minercdc.events import SchemaChange, Scn
@@ -35,7 +36,7 @@ from minercdc.oracle.prerequisites import Finding
 from minercdc.oracle.present_scn import not_reached, present_scn
 from minercdc.oracle.scn import pdb_is_open, time_of_scn
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.selection import table_filters, table_names, topic_names
+from minercdc.selection import topic_names
 from minercdc.sink.json_lines import stored_lines_offset
 from minercdc.sink.segment_log import SegmentLog
 from minercdc.snapshot.mode import Start, decision_of

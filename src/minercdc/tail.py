@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
+from minercdc.capture.table_selection import table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.transforms import Transformation
 from minercdc.contracts import StopFlag
@@ -21,7 +22,6 @@ from minercdc.formats.reading import record_readers
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.codes import classify
 from minercdc.schema.table import TableId
-from minercdc.selection import table_names
 from minercdc.stored_offset import StoredOffset, connector_topics, read_stored
 from minercdc.transforms.routed import routed_topics, routes_by_content
 

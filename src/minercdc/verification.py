@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 import oracledb
 
+from minercdc.capture.table_selection import table_filters
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import DecodeError, MinerCdcError, PrerequisiteError, SourceError, VerificationError
 from minercdc.events import ChangeEvent, Op, Scn, SnapshotMark
@@ -41,7 +42,7 @@ from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.schema.name_adjustment import field_name
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.scratch import temporary_directory
-from minercdc.selection import envelope_encoder, key_columns, table_filters, topic_names
+from minercdc.selection import envelope_encoder, key_columns, topic_names
 from minercdc.sink.opening import need_kafka
 from minercdc.snapshot.scan import Scan
 from minercdc.values.supported import without_unsupported

@@ -15,9 +15,9 @@ from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.events import ChangeEvent, Event, Notification, Op, Progress, SchemaChange, SnapshotMark
 from minercdc.offset import SignalState
 from minercdc.schema.tables import Tables
-from minercdc.signalling import signal_stage
 from minercdc.signals.answers import INCREMENTAL
 from minercdc.signals.stage import SignalStage
+from minercdc.signals.stage_builder import signal_stage
 
 PATIENCE_SECONDS = 90.0
 SIGNALS = "SIGNALS"

@@ -31,7 +31,7 @@ from minercdc.metrics import Counters
 from minercdc.offset import Offset
 from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.tables import Tables
-from minercdc.signalling import resumptions_of, signal_stage
+from minercdc.signals.stage_builder import resumptions_of, signal_stage
 from minercdc.suspension import Suspensions
 
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "4"))

@@ -35,8 +35,8 @@ from minercdc.offset import Offset, SnapshotState
 from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.signalling import resumptions_of, signal_stage
 from minercdc.signals import reader, resuming
+from minercdc.signals.stage_builder import resumptions_of, signal_stage
 from minercdc.suspension import Suspensions
 
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "3"))

@@ -22,6 +22,7 @@ from tests.sandbox_capture.lab import canonical
 
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.registry import adapter_factory
+from minercdc.capture.table_selection import table_filter
 from minercdc.capture.txlog.installation import install
 from minercdc.config.load import parse_properties
 from minercdc.contracts import StopFlag
@@ -34,7 +35,6 @@ from minercdc.oracle.object_ids import ObjectIds
 from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.selection import table_filter
 from minercdc.snapshot.locks import lock_of
 from minercdc.snapshot.start import Place, fix_now
 

@@ -16,6 +16,7 @@ from tests.native_pair import taken_apart
 
 from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.registry import adapter_factory
+from minercdc.capture.table_selection import table_filter
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.events import ChangeEvent, Progress, SchemaChange, TransactionInfo
 from minercdc.metrics import Counters
@@ -24,7 +25,6 @@ from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.selection import table_filter
 
 
 @dataclass(frozen=True)

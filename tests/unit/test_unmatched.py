@@ -8,8 +8,8 @@ from tests.unit.transforms.made import UNWRAP
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.kafka.column_changes import ColumnChanges
-from minercdc.plan import hidden
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.table_plan import hidden
 from minercdc.unmatched import pattern_findings
 
 ORDERS = TableSchema(

@@ -78,9 +78,9 @@ def _schemas(config: ConnectorConfig) -> None:
 
 
 def _tables(config: ConnectorConfig) -> list[TableSchema]:
+    from minercdc.capture.table_selection import table_filter
     from minercdc.oracle.connect import connect, database_name
     from minercdc.oracle.dictionary import read_table_ids, read_tables
-    from minercdc.selection import table_filter
     from minercdc.values.supported import without_unsupported
 
     with closing(connect(config.database, "pdb")) as connection:

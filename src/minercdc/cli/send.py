@@ -65,8 +65,8 @@ class _How:
 
 def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValue]) -> None:
     from minercdc.config.load import load_config
+    from minercdc.send_signal import check_signal, send_signal, usable_channel
     from minercdc.signal_answers import answers, is_failure, notifications_of
-    from minercdc.signalling import check_signal, send_signal, usable_channel
 
     config = load_config(context.obj)
     identity = how.identity or str(uuid4())

@@ -48,7 +48,7 @@ def _fetch(path: Path) -> dict[str, Any]:
     from minercdc.config.load import load_config
     from minercdc.errors import ConfigError
     from minercdc.http_port.client import fetch_status
-    from minercdc.signalling import http_token
+    from minercdc.signals.token import http_token
 
     config = load_config(path)
     port = config.signals.minercdc_http_port

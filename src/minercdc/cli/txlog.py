@@ -162,11 +162,11 @@ def _owner(config: ConnectorConfig) -> str:
 def _tables(connection: oracledb.Connection, config: ConnectorConfig) -> list[TableSchema]:
     """The captured tables, and the signal table if there is one. Raises ConfigError for those that cannot be sources,
     SourceError or PrerequisiteError when they cannot be read."""
+    from minercdc.capture.table_selection import table_filter
     from minercdc.capture.txlog.installation import refuse_unusable
     from minercdc.oracle.connect import database_name
     from minercdc.oracle.dictionary import read_table_ids, read_tables
-    from minercdc.selection import table_filter
-    from minercdc.signalling import mined_tables, signal_table
+    from minercdc.signals.stage_builder import mined_tables, signal_table
 
     mined = mined_tables(table_filter(config), signal_table(config))
     found = read_tables(connection, read_table_ids(connection, mined, database_name(config.database)))
@@ -181,7 +181,7 @@ def _script(config: ConnectorConfig) -> str:
     from minercdc.capture.txlog.dictionary import Existing, read_existing
     from minercdc.capture.txlog.installation import objects, refuse_unmakeable
     from minercdc.capture.txlog.printing import script, tables_by_name
-    from minercdc.signalling import signal_table
+    from minercdc.signals.stage_builder import signal_table
 
     try:
         with closing(_connected(config)) as connection:

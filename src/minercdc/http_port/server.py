@@ -33,8 +33,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from minercdc.errors import LocalServiceError
 from minercdc.http_port.access import Access, hosts_of
 from minercdc.offset import JsonValue
-from minercdc.signals.channels import SignalJournal
-from minercdc.signals.http import SignalReceiver
+from minercdc.signals.http import Journal, SignalReceiver
 from minercdc.signals.watch import Watch
 
 _log = logging.getLogger(__name__)
@@ -64,7 +63,7 @@ def serve(
     host: str,
     port: int,
     watch: Watch,
-    journal: SignalJournal | None,
+    journal: Journal | None,
     token: str,
     metrics: Callable[[], bytes],
     site: Site | None = None,

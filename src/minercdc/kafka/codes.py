@@ -9,11 +9,12 @@ any other                                        the stream goes on from its off
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from confluent_kafka import KafkaError
 
 from minercdc.errors import DeliveryError, FencedError, SinkError
+from minercdc.kafka.refused_topics import Refusal
 
 _PERMIT: Final = "Permit it by an ACL: READ, WRITE, DESCRIBE and CREATE of the connector's topics, and WRITE and DESCRIBE of its transactional id."
 _LOG_ON: Final = "Correct the user, password and mechanism under minercdc.kafka.client.sasl."
@@ -53,17 +54,6 @@ MISSING_TOPIC: Final = frozenset(
     {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION, KafkaError.UNKNOWN_TOPIC_ID}
 )
 FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
-
-
-class Refusal(NamedTuple):
-    """That Kafka does not take what a topic is to have.
-
-    :param reason: what it refuses, and its cause.
-    :param hint: what to do.
-    """
-
-    reason: str
-    hint: str
 
 
 def refusal_of(error: KafkaError, topic: str) -> Refusal | None:

@@ -7,8 +7,20 @@ Kafka answers a record after others were sent, in one transaction: it can be lef
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from minercdc.errors import DeliveryError, RecordSchemaError, SinkError
-from minercdc.kafka.codes import Refusal
+
+
+class Refusal(NamedTuple):
+    """That Kafka does not take what a topic is to have.
+
+    :param reason: what it refuses, and its cause.
+    :param hint: what to do.
+    """
+
+    reason: str
+    hint: str
 
 
 class RefusedTopics:

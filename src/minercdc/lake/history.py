@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from minercdc.capture.table_selection import captured_by, table_filters, table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError, SchemaHistoryError
 from minercdc.events import SchemaChange
@@ -27,7 +28,7 @@ from minercdc.offset import Offset
 from minercdc.schema.ddl import AlterTable, RenameColumn, TruncateCluster, TruncateTable, Unclear
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.table import Column, TableId, TableSchema, without_comments
-from minercdc.selection import captured_by, table_filters, table_names, topic_names
+from minercdc.selection import topic_names
 
 _log = logging.getLogger(__name__)
 _CREATE = re.compile(r"\s*CREATE\b", re.IGNORECASE)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from minercdc.capture.table_selection import table_names
 from minercdc.config.lake import Mode
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.columns import CDC, TableColumn
@@ -40,7 +41,6 @@ from minercdc.lake.rows import (
 from minercdc.lake.sql import literal, quoted
 from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import TableId
-from minercdc.selection import table_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -14,6 +14,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from minercdc.capture.table_selection import table_filters, table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.kafka.client import KafkaClient
@@ -39,7 +40,6 @@ from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.present_scn import present_scn
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.selection import table_filters, table_names
 from minercdc.values.codec import LARGE_TYPES
 from minercdc.values.supported import without_unsupported
 

@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from minercdc.capture.table_selection import captured_by, table_filters
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError, SnapshotTooOldError, SourceError
 from minercdc.kafka.client import KafkaClient
@@ -27,7 +28,7 @@ from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.selection import captured_by, published_columns, table_filters
+from minercdc.selection import published_columns
 from minercdc.values.codec import LARGE_TYPES, is_supported
 
 if TYPE_CHECKING:

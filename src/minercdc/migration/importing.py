@@ -17,6 +17,7 @@ import oracledb
 
 from minercdc.capture.logminer.imported import position_after
 from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.table_selection import table_filter
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, SchemaHistoryError, SnapshotTooOldError, SourceError
 from minercdc.events import Scn
@@ -32,7 +33,7 @@ from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_altered, read_tables
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.selection import table_filter, topic_names
+from minercdc.selection import topic_names
 from minercdc.sink.opening import open_sink
 from minercdc.snapshot.start import describe
 from minercdc.wiring.build import adapter_of

@@ -18,6 +18,7 @@ import oracledb
 
 from minercdc.capture.loading import loaded
 from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.table_selection import captured_by, table_filters
 from minercdc.config.in_force import HIDDEN, in_force
 from minercdc.config.load import SECTIONS, ConnectorConfig
 from minercdc.contracts import Record, StopFlag
@@ -32,7 +33,6 @@ from minercdc.recording.replacement import Replacement
 from minercdc.recording.session import refuse_other_adapters, run_session
 from minercdc.recording.tap import ROOT, IsWanted, Tap
 from minercdc.scratch import temporary_directory
-from minercdc.selection import captured_by, table_filters
 from minercdc.stored_offset import StoredOffset, to_document
 
 _SECTIONS: Final = ("identity", "filters", "capture", "log_mining", "values", "messages", "topics", "run")

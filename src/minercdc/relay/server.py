@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from minercdc.capture.table_selection import table_filter
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sink import relay_directory
 from minercdc.connector import Connector
@@ -31,7 +32,7 @@ from minercdc.relay.requests import Requests
 from minercdc.relay.sink import Completeness, CompletenessCapture, RelaySink
 from minercdc.relay.statistics import Statistics
 from minercdc.relay.storage import Memory
-from minercdc.selection import key_columns, published_columns, table_filter
+from minercdc.selection import key_columns, published_columns
 from minercdc.sink.files import OwnerLock
 from minercdc.state_directory import make_private
 

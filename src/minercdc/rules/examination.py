@@ -12,6 +12,7 @@ from typing import Final
 import oracledb
 
 from minercdc.capture.registry import adapter_factory
+from minercdc.capture.table_selection import table_filter, table_names
 from minercdc.checks import check_broker, check_prerequisites, in_database, unanswered
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import PrerequisiteError, SinkError, SourceError, TransientSourceError
@@ -25,7 +26,7 @@ from minercdc.rules import access, database, downstream, physical_standby, place
 from minercdc.rules.catalogue import BY_NAME
 from minercdc.rules.source import Examine, ExaminedSource
 from minercdc.schema.table import TableSchema
-from minercdc.selection import key_columns, table_filter, table_names, topic_names
+from minercdc.selection import key_columns, topic_names
 from minercdc.stored_offset import offset_findings, position_findings, unread_findings
 
 _FIRST: Final = ("grant-logminer", "grant-views", "standby-role", "downstream-grants", "downstream-role")

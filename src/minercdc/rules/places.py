@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from minercdc.capture.table_selection import table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.registries import SIDES
 from minercdc.errors import MinerCdcError, SharedTopicError
@@ -20,7 +21,6 @@ from minercdc.kafka.topics import TopicNames
 from minercdc.oracle.prerequisites import Finding
 from minercdc.rules.source import advice
 from minercdc.schema.table import TableId, TableNames, TableSchema
-from minercdc.selection import table_names
 
 _LEAST_ROOM: Final = 1 << 30
 _SECONDS: Final = 5.0

@@ -6,12 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from email.message import Message
 from http import HTTPStatus
+from typing import Protocol
 from uuid import uuid4
 
 from minercdc.errors import StateDirectoryError
 from minercdc.offset import JsonValue
-from minercdc.signals.channels import SignalJournal
-from minercdc.signals.signal import SignalRefused, action_of, signal_of_json
+from minercdc.signals.signal import Signal, SignalRefused, action_of, signal_of_json
+
+
+class Journal(Protocol):
+    """Where signals are kept until they are acted on; `signals.channels.SignalJournal` fits."""
+
+    def put(self, signal: Signal) -> None:
+        """Keep a signal durably. Raises StateDirectoryError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,7 @@ class SignalReceiver:
     :param is_standby: whether this process is a standby, which takes no signals.
     """
 
-    def __init__(self, journal: SignalJournal | None, is_standby: Callable[[], bool]) -> None:
+    def __init__(self, journal: Journal | None, is_standby: Callable[[], bool]) -> None:
         self._journal = journal
         self._is_standby = is_standby
 

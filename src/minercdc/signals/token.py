@@ -7,6 +7,7 @@ import secrets
 from pathlib import Path
 from urllib.parse import quote
 
+from minercdc.config.load import ConnectorConfig
 from minercdc.errors import StateDirectoryError
 from minercdc.state_directory import make_private, private_opener
 
@@ -38,3 +39,12 @@ def kept_token(directory: Path, connector: str) -> str:
             f"the token of the HTTP port cannot be kept in {file.absolute()}: {error.strerror or error}",
             hint="Make minercdc.state.dir writable, or set minercdc.http.token.",
         ) from error
+
+
+def http_token(config: ConnectorConfig) -> str:
+    """Token of the connector's HTTP port: the configured one, else one that is kept in `minercdc.state.dir`, made when missing.
+
+    :raises StateDirectoryError: none is configured, and `minercdc.state.dir` cannot keep one.
+    """
+    given = config.signals.minercdc_http_token
+    return given.get_secret_value() if given else kept_token(config.capture.minercdc_state_dir, config.identity.name)

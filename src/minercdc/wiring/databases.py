@@ -10,14 +10,14 @@ from typing import Literal, TypeAlias
 import oracledb
 
 from minercdc.capture.adapter import CapturedPdb
+from minercdc.capture.table_selection import captured_by, table_filters
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import DatabaseConfig
 from minercdc.oracle.connect import of_database
 from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableNames
-from minercdc.selection import captured_by, table_filters
-from minercdc.signalling import mined_tables, signal_table
+from minercdc.signals.stage_builder import mined_tables, signal_table
 from minercdc.snapshot.databases import TableDatabases
 from minercdc.snapshot.start import Place
 

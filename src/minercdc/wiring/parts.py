@@ -41,7 +41,7 @@ from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.schema_notices import of_ddl
 from minercdc.selection import key_columns, published_columns, topic_names
-from minercdc.signalling import resumptions_of, signal_stage
+from minercdc.signals.stage_builder import resumptions_of, signal_stage
 from minercdc.sink.opening import open_sink, topic_records
 from minercdc.snapshot.initial import InitialSnapshot
 from minercdc.snapshot.locks import lock_of

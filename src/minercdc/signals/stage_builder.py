@@ -1,36 +1,34 @@
-"""Builds what acts on signals from the configuration, and sends signals to connectors that run elsewhere."""
+"""Builds what acts on signals from the configuration: the stage of a pipeline, its channels, and what reads tables again."""
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
 import oracledb
 
 from minercdc import native
+from minercdc.capture.table_selection import table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.own_topics import signal_topic_name
 from minercdc.contracts import OpenTransactions
-from minercdc.errors import ConfigError, RecordSchemaError
-from minercdc.http_port.client import post_signal
-from minercdc.kafka.signal_topic import SignalTopic, create_signal_topic, produce_signal
+from minercdc.errors import RecordSchemaError
+from minercdc.kafka.signal_topic import SignalTopic
 from minercdc.kafka.table_changes import change_of
-from minercdc.offset import JsonValue, SignalState
+from minercdc.offset import SignalState
 from minercdc.oracle.connect import connect, database_name, of_database
 from minercdc.oracle.prerequisites import CapturePrerequisites, Finding
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableNames
 from minercdc.schema.tables import Tables
-from minercdc.selection import table_names
 from minercdc.signals.actions import Actions, Source
 from minercdc.signals.blocking import BlockingSnapshots
-from minercdc.signals.channels import SignalChannel, SignalFile, append
-from minercdc.signals.database import TableSource, insert_signal
+from minercdc.signals.channels import SignalChannel, SignalFile
+from minercdc.signals.database import TableSource
 from minercdc.signals.incremental import IncrementalSnapshots
 from minercdc.signals.kafka_channel import TopicChannel
 from minercdc.signals.marks import Marks
@@ -39,9 +37,8 @@ from minercdc.signals.reader import ChunkReader, Pace
 from minercdc.signals.repair import RepairSource
 from minercdc.signals.resuming import Resumptions
 from minercdc.signals.resuming_contracts import Suspended, TopicMemory
-from minercdc.signals.signal import Signal, SignalRefused, action_of, signal_of_json
+from minercdc.signals.signal import Signal
 from minercdc.signals.stage import SignalStage, SignalTable
-from minercdc.signals.token import kept_token
 from minercdc.sink.opening import not_read_back
 
 
@@ -253,85 +250,6 @@ def signal_topic(config: ConnectorConfig) -> SignalTopicAddress:
         **config.signal_client,
     }
     return SignalTopicAddress(settings, signal_topic_name(signals, prefix), prefix, create)
-
-
-def http_token(config: ConnectorConfig) -> str:
-    """Token of the connector's HTTP port: the configured one, else one that is kept in `minercdc.state.dir`, made when missing.
-
-    :raises StateDirectoryError: none is configured, and `minercdc.state.dir` cannot keep one.
-    """
-    given = config.signals.minercdc_http_token
-    return given.get_secret_value() if given else kept_token(config.capture.minercdc_state_dir, config.identity.name)
-
-
-def check_signal(signal: Mapping[str, JsonValue]) -> None:
-    """Raise ConfigError for a signal that every connector refuses: it is incomplete, or of no known type."""
-    try:
-        action_of(signal_of_json(json.dumps(signal), ""))
-    except SignalRefused as refused:
-        raise ConfigError([f"signal: {refused.reason}"]) from None
-
-
-def usable_channel(config: ConnectorConfig, without: str = "") -> str:
-    """The first enabled channel that can be used from another process.
-
-    `kafka` and `file` always can; `source` with `signal.data.collection`, `http` with a port other than 0.
-
-    :param without: a channel that will not do; '' for none.
-
-    :raises ConfigError: there is none; the message says what to enable.
-    """
-    signals = config.signals
-    usable = {
-        "source": signals.signal_data_collection is not None,
-        "kafka": True,
-        "file": True,
-        "http": bool(signals.minercdc_http_port),
-    }
-    for channel in signals.signal_enabled_channels:
-        if usable.get(channel) and channel != without:
-            return channel
-    raise ConfigError(
-        [
-            "signal.enabled.channels: no channel of it can be used from here: add kafka (or file, or http with minercdc.http.port),"
-            " or set signal.data.collection for source; then restart the connector"
-        ]
-    )
-
-
-def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, JsonValue]) -> None:
-    """Send a signal to a connector that runs elsewhere. Creates the topic of channel `kafka` if `topic.creation.enable` is true.
-
-    :param channel: source, kafka, file or http.
-    :param signal: `id`, `type` and `data`.
-    :raises ConfigError: the channel is not enabled, or cannot be used from outside; of `source`, also as `oracle.connect.connect`.
-    :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses the row.
-    :raises SinkError: the topic cannot be created, or the record may not have arrived.
-    :raises OSError: the file cannot be written.
-    :raises LocalServiceError: no connector answers at the port, it refuses, or the token cannot be kept.
-    """
-    if channel not in config.signals.signal_enabled_channels:
-        raise ConfigError([f"signal.enabled.channels: does not have {channel}, so the signal would not be read"])
-    if channel == "source":
-        table = signal_table(config)
-        if table is None:
-            raise ConfigError(["signal.data.collection: needed for channel source"])
-        with closing(_connect(config, table.database)) as connection:
-            insert_signal(connection, table, str(signal["id"]), str(signal["type"]), json.dumps(signal["data"]))
-    elif channel == "kafka":
-        topic = signal_topic(config)
-        if topic.create:
-            create_signal_topic(topic.settings, topic.name)
-        produce_signal(topic.settings, topic.name, topic.key, json.dumps(signal))
-    elif channel == "file":
-        append(config.signals.signal_file, json.dumps(signal))
-    elif channel == "http":
-        port = config.signals.minercdc_http_port
-        if not port:
-            raise ConfigError(["minercdc.http.port: 0 is any free port, which only the connector knows: name one"])
-        post_signal(config.signals.minercdc_http_host, port, signal, http_token(config))
-    else:
-        raise ConfigError([f"signal.enabled.channels: {channel} cannot be used from another process"])
 
 
 def _channels(config: ConnectorConfig) -> Iterator[SignalChannel]:
