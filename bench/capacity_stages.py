@@ -20,11 +20,11 @@ from bench.processes import Connector, Sandbox
 from bench.report import Measure
 from bench.tables import BATCH, SCANNED, STREAMED, load
 from minercdc.config.sections import KafkaConfig, TopicConfig
-from minercdc.events import SchemaChange, Scn
-from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
+from minercdc.sinks.kafka.client import KafkaClient
+from minercdc.sinks.kafka.schema_history import KafkaSchemaHistory
+from minercdc.stream.events import SchemaChange, Scn
 
 _LARGE = 5_000_000
 _LONG = int(os.environ.get("MINERCDC_LONG_ROWS", "20000000"))

@@ -16,14 +16,14 @@ from bench.redo_text import statements
 from bench.report import Measure
 from bench.text_stages import NoRegistry, Prepare, TextStage, json_encoder, python, python_avro, scanning
 from minercdc import native
-from minercdc.config.registries import Side as SideName
-from minercdc.formats.avro import AvroFormat
-from minercdc.formats.cloud_events import CloudEventsFormat, CloudEventsOptions
-from minercdc.formats.converting import Format, RecordConverter, Side
-from minercdc.formats.protobuf import ProtobufFormat
-from minercdc.formats.protobuf_schema import ProtobufOptions
-from minercdc.formats.registered import ConfluentSchemas
-from minercdc.formats.subjects import TOPIC, subject_names
+from minercdc.config.messages.registries import Side as SideName
+from minercdc.messages.avro.records import AvroFormat
+from minercdc.messages.formats.cloud_events import CloudEventsFormat, CloudEventsOptions
+from minercdc.messages.formats.converting import Format, RecordConverter, Side
+from minercdc.messages.protobuf.records import ProtobufFormat
+from minercdc.messages.protobuf.schema import ProtobufOptions
+from minercdc.messages.registries.registered import ConfluentSchemas
+from minercdc.messages.registries.subjects import TOPIC, subject_names
 
 _ROWS, _PASSES = 6_000, 4
 

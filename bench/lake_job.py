@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING
 import psutil
 
 from minercdc.config.load import ConnectorConfig, load_config
-from minercdc.kafka.client import KafkaClient
 from minercdc.lake import start
-from minercdc.lake.changes import typed_changes
-from minercdc.lake.history import LakeHistory, TableHistory
-from minercdc.lake.kafka_options import spark_kafka_options
-from minercdc.lake.maintenance import Maintenance
-from minercdc.lake.marks import Marks
+from minercdc.lake.maintain.maintenance import Maintenance
+from minercdc.lake.read.changes import typed_changes
+from minercdc.lake.stream.kafka_options import spark_kafka_options
+from minercdc.lake.stream.marks import Marks
+from minercdc.lake.tables.history import LakeHistory, TableHistory
 from minercdc.local.spark import local_spark
+from minercdc.sinks.kafka.client import KafkaClient
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -20,25 +20,25 @@ from bench.redo_text import ORDERS, PEOPLE, Statement, statements
 from bench.report import Measure
 from bench.text_stages import json_encoder, mined_row, records_of
 from minercdc import native
-from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.containers import Container, Containers
-from minercdc.capture.logminer.decoding import TransactionDecoder
-from minercdc.capture.logminer.delivery import Delivery
-from minercdc.capture.logminer.host_clock import HostClock
+from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
+from minercdc.capture.logminer.buffer.delivery import Delivery
+from minercdc.capture.logminer.buffer.transactions import transaction_buffer
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow, OpCode
-from minercdc.capture.logminer.shapes import ShapeTracker
-from minercdc.capture.logminer.transactions import transaction_buffer
+from minercdc.capture.logminer.session.containers import Container, Containers
+from minercdc.capture.logminer.session.host_clock import HostClock
+from minercdc.capture.logminer.session.row import ContinuationJoiner, LogMinerRow, OpCode
+from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
+from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig
-from minercdc.contracts import write_all
-from minercdc.events import ChangeEvent, ChangeRun, Event
-from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.ownership import Ownership
-from minercdc.kafka.sink import KafkaSink
-from minercdc.kafka.topics import TopicNames
-from minercdc.offset import Offset
-from minercdc.schema.filter import TableFilter
+from minercdc.messages.topics import TopicNames
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.sinks.kafka.client import KafkaClient
+from minercdc.sinks.kafka.ownership import Ownership
+from minercdc.sinks.kafka.sink import KafkaSink
+from minercdc.stream.contracts import write_all
+from minercdc.stream.events import ChangeEvent, ChangeRun, Event
+from minercdc.stream.offset import Offset
 
 _DISTINCT = 20_000
 _LARGE = 100_000

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from minercdc.events import Op, Scn, TransactionInfo
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import Op, Scn, TransactionInfo
 
 Literal: TypeAlias = str
 _Make: TypeAlias = Callable[[random.Random], Literal]

@@ -17,19 +17,19 @@ import psutil
 
 from bench.processes import Sandbox
 from bench.report import Measure
-from minercdc.events import ChangeEvent, Op, Scn, TransactionInfo
-from minercdc.relay.buffer import EventBuffer, Window
-from minercdc.relay.checkpoint import Checkpoint
-from minercdc.relay.connection import Connection
-from minercdc.relay.encoding import RelayEncoder
-from minercdc.relay.event import sequence_of
-from minercdc.relay.http import serve
-from minercdc.relay.open_sockets import Connections
-from minercdc.relay.registry import SchemaRegistry
-from minercdc.relay.requests import Requests
-from minercdc.relay.statistics import Statistics
-from minercdc.relay.storage import Memory
+from minercdc.relay.buffer.storage import Memory
+from minercdc.relay.buffer.windows import EventBuffer, Window
+from minercdc.relay.client.checkpoint import Checkpoint
+from minercdc.relay.client.connection import Connection
+from minercdc.relay.events.encoding import RelayEncoder
+from minercdc.relay.events.event import sequence_of
+from minercdc.relay.events.registry import SchemaRegistry
+from minercdc.relay.server.http import serve
+from minercdc.relay.server.open_sockets import Connections
+from minercdc.relay.server.requests import Requests
+from minercdc.relay.server.statistics import Statistics
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import ChangeEvent, Op, Scn, TransactionInfo
 
 CLIENTS, PROCESSES = 100, 2
 BUFFER = 256 * 1024 * 1024

@@ -19,8 +19,8 @@ import oracledb
 from bench.processes import Sandbox
 from bench.report import Measure
 from bench.tables import LOADED, MIDDLE, NARROW, SEED, load, work
-from minercdc.capture.logminer.query import build_query
-from minercdc.schema.filter import SYSTEM_SCHEMAS
+from minercdc.capture.logminer.session.query import build_query
+from minercdc.schema.table_filter import SYSTEM_SCHEMAS
 
 _FETCH_SIZE = 10_000
 _FETCHED = 200_000

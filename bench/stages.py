@@ -22,28 +22,28 @@ from bench.report import Measure
 from bench.tables import LOADED, MIDDLE, NARROW, SCANNED, STREAMED, WIDE, BenchTable, load, work
 from bench.text_stages import json_encoder, records_of
 from minercdc import native
-from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.containers import Container, Containers
-from minercdc.capture.logminer.decoding import TransactionDecoder
-from minercdc.capture.logminer.delivery import Delivery
-from minercdc.capture.logminer.host_clock import HostClock
-from minercdc.capture.logminer.logs import read_logs, read_threads, select_logs
+from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
+from minercdc.capture.logminer.buffer.delivery import Delivery
+from minercdc.capture.logminer.buffer.transactions import transaction_buffer
+from minercdc.capture.logminer.logs.redo_logs import read_logs, read_threads, select_logs
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
-from minercdc.capture.logminer.query import build_query
-from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
-from minercdc.capture.logminer.session import MiningSession
-from minercdc.capture.logminer.shapes import ShapeTracker
-from minercdc.capture.logminer.transactions import transaction_buffer
+from minercdc.capture.logminer.session.containers import Container, Containers
+from minercdc.capture.logminer.session.host_clock import HostClock
+from minercdc.capture.logminer.session.logminer_session import MiningSession
+from minercdc.capture.logminer.session.query import build_query
+from minercdc.capture.logminer.session.row import ContinuationJoiner, LogMinerRow
+from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
+from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.config.sections import (
     DatabaseConfig,
 )
-from minercdc.events import ChangeEvent, ChangeRun
 from minercdc.oracle.connect import connect
-from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.scn import current_scn
-from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table_filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import ChangeEvent, ChangeRun
 
 _PDB = "ORCLPDB1"
 _PATIENCE = 120.0

@@ -17,28 +17,28 @@ from bench.processes import Sandbox
 from bench.redo_text import ORDERS, PEOPLE, Statement, statements
 from bench.report import Measure
 from minercdc import native
-from minercdc.capture.logminer.decoding import RUN
-from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.pieces import split
+from minercdc.capture.logminer.buffer.transactions import Transaction, transaction_buffer
 from minercdc.capture.logminer.position import RedoAddress
-from minercdc.capture.logminer.row import LogMinerRow, OpCode
-from minercdc.capture.logminer.scanning import LONGEST_RUN, RowScanner
-from minercdc.capture.logminer.transactions import Transaction, transaction_buffer
-from minercdc.config.registries import SIDES
+from minercdc.capture.logminer.session.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.sql_redo.decoding import RUN
+from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
+from minercdc.capture.logminer.sql_redo.native_scan import LONGEST_RUN, RowScanner
+from minercdc.capture.logminer.sql_redo.pieces import split
+from minercdc.config.messages.registries import SIDES
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig, ValueConfig
-from minercdc.contracts import Record, RunEncoder
-from minercdc.events import ChangeEvent, ChangeRun, Event, Op, TransactionInfo
-from minercdc.formats.avro import AvroFormat
-from minercdc.formats.converting import RecordConverter, Side
-from minercdc.formats.registered import ConfluentSchemas
-from minercdc.formats.registry import SchemaRegistry, SchemaText
-from minercdc.formats.subjects import TOPIC, subject_names
-from minercdc.kafka.avro_rows import Heads, avro_rows
-from minercdc.kafka.envelope import EnvelopeEncoder
-from minercdc.kafka.source_block import SourceBlock
-from minercdc.kafka.table_format import TableFormats
-from minercdc.kafka.topics import TopicNames
+from minercdc.messages.avro.records import AvroFormat
+from minercdc.messages.envelope.avro_rows import Heads, avro_rows
+from minercdc.messages.envelope.encoder import EnvelopeEncoder
+from minercdc.messages.envelope.source_block import SourceBlock
+from minercdc.messages.envelope.table_format import TableFormats
+from minercdc.messages.formats.converting import RecordConverter, Side
+from minercdc.messages.registries.confluent import SchemaRegistry, SchemaText
+from minercdc.messages.registries.registered import ConfluentSchemas
+from minercdc.messages.registries.subjects import TOPIC, subject_names
+from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import TableId
+from minercdc.stream.contracts import Record, RunEncoder
+from minercdc.stream.events import ChangeEvent, ChangeRun, Event, Op, TransactionInfo
 from minercdc.values.codec import ValueHandling
 
 _ROWS, _BLOCK, _PASSES = 60_000, 256, 20

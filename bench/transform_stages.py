@@ -16,11 +16,11 @@ from bench.redo_text import statements
 from bench.report import Measure
 from bench.text_stages import Prepare, TextStage, json_encoder, scanning
 from minercdc import native
-from minercdc.config.transforms import take_transformations
-from minercdc.formats.converting import RecordConverter, Side
-from minercdc.formats.json_format import JsonFormat
-from minercdc.transforms.catalog import chain_of
-from minercdc.transforms.encoding import RecordTransformer
+from minercdc.config.transforms.chain import take_transformations
+from minercdc.messages.formats.converting import RecordConverter, Side
+from minercdc.messages.formats.json_format import JsonFormat
+from minercdc.messages.transforms.catalog import chain_of
+from minercdc.messages.transforms.encoding import RecordTransformer
 
 _ROWS, _PASSES = 6_000, 4
 _KAFKA, _DEBEZIUM = "org.apache.kafka.connect.transforms.", "io.debezium.transforms."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from minercdc.events import FetchedRow, FetchedRows, Row, Value
 from minercdc.schema.table import TableSchema
+from minercdc.stream.events import FetchedRow, FetchedRows, Row, Value
 
 
 class PlainTexts:

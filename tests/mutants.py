@@ -28,9 +28,6 @@ _COMPARISONS: Mapping[type[ast.cmpop], str] = {
 }  # fmt: skip
 _ARITHMETIC: Mapping[type[ast.operator], str] = {ast.Add: "-", ast.Sub: "+", ast.Mult: "+", ast.FloorDiv: "*", ast.Mod: "*"}
 
-_CHECKS = ("tests/e2e/test_plan.py", "tests/e2e/test_prerequisites.py", "tests/sandbox_capture/test_grants.py")
-_FIGURES = ("tests/e2e/test_status.py", "tests/kafka/test_delivery.py")
-_OFFSETS = ("tests/e2e/test_offsets.py", "tests/e2e/test_handover.py", "tests/parity/test_migration.py")
 _STREAM = (
     "tests/conformance",
     "tests/kafka",
@@ -40,29 +37,16 @@ _STREAM = (
 )
 
 LEVELS: Mapping[str, Sequence[str]] = {
-    "bundle": ("tests/e2e/test_secrets.py",),
     "capture": ("tests/conformance", "tests/sandbox_capture", "tests/checker"),
-    "checks": _CHECKS,
     "cli": ("tests/e2e",),
     "config": ("tests/e2e/test_configuration.py", "tests/e2e/test_examples.py", "tests/conformance"),
-    "demo": ("tests/e2e/test_readme.py",),
-    "exposition": _FIGURES,
-    "figures": _FIGURES,
-    "formats": ("tests/e2e/test_formats.py", "tests/e2e/test_avro.py", "tests/parity/test_converters.py"),
-    "handover": _OFFSETS,
-    "http_port": ("tests/e2e/test_status.py", "tests/e2e/test_signals.py", "tests/e2e/test_secrets.py"),
-    "kafka": (*_STREAM, "tests/e2e/test_messages.py", "tests/e2e/test_message_options.py", "tests/parity/test_parity.py"),
     "lake": ("tests/spark",),
     "local": ("tests/kafka/test_sink.py", "tests/spark/test_lake.py", "tests/e2e/test_readme.py"),
-    "metrics": _FIGURES,
-    "migration": _OFFSETS,
+    "messages": (*_STREAM, "tests/e2e", "tests/parity"),
+    "observe": ("tests/e2e/test_status.py", "tests/e2e/test_signals.py", "tests/e2e/test_secrets.py", "tests/kafka/test_delivery.py"),
+    "operate": ("tests/e2e", "tests/sandbox_capture/test_grants.py", "tests/parity/test_migration.py"),
     "oracle": ("tests/conformance", "tests/sandbox_capture"),
-    "plan": _CHECKS,
-    "plan_grants": _CHECKS,
-    "recording": ("tests/e2e/test_recording.py",),
     "relay": ("tests/e2e/test_relay.py", "tests/spark/test_relay_source.py"),
-    "repositioning": _OFFSETS,
-    "rules": _CHECKS,
     "schema": (
         "tests/conformance",
         "tests/sandbox_capture/test_ddl_history.py",
@@ -70,15 +54,15 @@ LEVELS: Mapping[str, Sequence[str]] = {
         "tests/checker",
     ),
     "signals": ("tests/checker/test_signals.py", "tests/sandbox_capture", "tests/simulate", "tests/e2e/test_signals.py"),
-    "sink": ("tests/e2e/test_sinks.py", "tests/spark/test_direct.py"),
-    "snapshot": ("tests/conformance", "tests/sandbox_capture", "tests/e2e/test_snapshot_modes.py"),
-    "standby": ("tests/e2e/test_standby.py", "tests/e2e/test_fencing.py"),
-    "status": _FIGURES,
-    "stored_offset": _OFFSETS,
-    "tail": ("tests/e2e/test_tail.py",),
-    "transforms": ("tests/e2e/test_transforms.py", "tests/parity/test_transforms.py"),
+    "sinks": (*_STREAM, "tests/e2e/test_sinks.py", "tests/e2e/test_fencing.py", "tests/spark/test_direct.py"),
+    "snapshot": (
+        "tests/conformance",
+        "tests/sandbox_capture",
+        "tests/checker/test_signals.py",
+        "tests/simulate",
+        "tests/e2e/test_snapshot_modes.py",
+    ),
     "values": ("tests/conformance", "tests/sandbox_capture/test_types.py", "tests/sandbox_capture/test_generated_types.py"),
-    "verification": ("tests/e2e/test_verify.py",),
     "": (*_STREAM, "tests/e2e"),
 }
 """Tests with servers that use a folder or module of the product; '' is for all others."""

@@ -15,16 +15,16 @@ from typing import Any, TypeAlias
 
 from minercdc import native
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.contracts import Record
 from minercdc.errors import MinerCdcError
-from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress, ReadRun
-from minercdc.kafka.column_changes import ColumnChanges
-from minercdc.kafka.custom_converters import column_codecs
-from minercdc.kafka.envelope import EnvelopeEncoder
-from minercdc.kafka.source_block import SourceBlock
-from minercdc.kafka.table_format import TableFormats
-from minercdc.kafka.topics import TopicNames
-from minercdc.sink.json_lines import json_line, json_lines
+from minercdc.messages.envelope.column_changes import ColumnChanges
+from minercdc.messages.envelope.custom_converters import column_codecs
+from minercdc.messages.envelope.encoder import EnvelopeEncoder
+from minercdc.messages.envelope.source_block import SourceBlock
+from minercdc.messages.envelope.table_format import TableFormats
+from minercdc.messages.topics import TopicNames
+from minercdc.sinks.json_lines import json_line, json_lines
+from minercdc.stream.contracts import Record
+from minercdc.stream.events import ChangeEvent, ChangeRun, Event, Op, Progress, ReadRun
 from minercdc.values.codec import ValueHandling
 
 IS_NATIVE = native.rows is not None

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
 from minercdc.errors import DecodeError
-from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress, ReadRun, TransactionInfo
 from minercdc.schema.table import TableId
+from minercdc.stream.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
+from minercdc.stream.events import ChangeEvent, ChangeRun, Event, Op, Progress, ReadRun, TransactionInfo
 
 
 @dataclass(frozen=True)

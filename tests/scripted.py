@@ -7,9 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from tests.runs import encode_run_of, in_runs
 
-from minercdc.contracts import Capture, Heartbeat, Record, Snapshot, StopFlag
 from minercdc.errors import DecodeError, FencedError, TransientSourceError
-from minercdc.events import (
+from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.schema_notices import of_ddl
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.contracts import Capture, Heartbeat, Record, Snapshot, StopFlag
+from minercdc.stream.events import (
     ChangeEvent,
     Event,
     Notification,
@@ -21,10 +24,7 @@ from minercdc.events import (
     UndecodableRow,
     VanishedRow,
 )
-from minercdc.offset import JsonValue, Offset, Position, SnapshotState
-from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
-from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.schema_notices import of_ddl
+from minercdc.stream.offset import JsonValue, Offset, Position, SnapshotState
 
 TABLE = TableSchema(TableId("D", "S", "T"), (Column("ID", "NUMBER"),), (0,))
 

@@ -58,14 +58,15 @@ _PURE = [
     f"tests/unit/{name}"
     for name in (
         "capture",
-        "kafka",
-        "values",
+        "messages",
         "native",
-        "formats",
-        "snapshot",
+        "pipeline",
         "signals",
-        "test_engine.py",
+        "sinks",
+        "snapshot",
+        "stream",
         "test_read_runs.py",
+        "values",
     )
 ]
 _PYTHON = {"MINERCDC_NATIVE": "0"}

@@ -21,8 +21,8 @@ from bench.processes import Sandbox
 from bench.redo_text import ORDERS, PEOPLE, Statement, statements
 from bench.tables import SEED
 from bench.text_stages import best_rate
-from minercdc.events import Op
 from minercdc.schema.table import Column, TableSchema
+from minercdc.stream.events import Op
 
 _ROWS, _WARM, _PASSES = 60_000, 5, 10
 _JDBC_TYPES: Final = {"NUMBER": 2, "VARCHAR2": 12, "NVARCHAR2": -9, "RAW": -3, "DATE": 93, "TIMESTAMP": 93}

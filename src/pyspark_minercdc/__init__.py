@@ -3,6 +3,6 @@
 from contextlib import suppress
 
 with suppress(ImportError):  # without PySpark or PyArrow there is no data source, and no other one is disturbed
-    from minercdc.lake.direct import MinercdcSource as DefaultSource
+    from minercdc.lake.source.segments import MinercdcSource as DefaultSource
 
 __all__ = ["DefaultSource"]

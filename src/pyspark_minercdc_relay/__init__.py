@@ -3,6 +3,6 @@
 from contextlib import suppress
 
 with suppress(ImportError):  # without PySpark or PyArrow there is no data source, and no other one is disturbed
-    from minercdc.lake.relay_source import RelaySource as DefaultSource
+    from minercdc.lake.source.relay import RelaySource as DefaultSource
 
 __all__ = ["DefaultSource"]

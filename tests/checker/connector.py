@@ -10,9 +10,9 @@ from tests.sandbox_capture.lab import Lab
 
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.errors import MiningSessionError, TransientSourceError
-from minercdc.events import ChangeEvent, Event, Progress, SchemaChange
-from minercdc.offset import Position
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import ChangeEvent, Event, Progress, SchemaChange
+from minercdc.stream.offset import Position
 
 
 class Connector:

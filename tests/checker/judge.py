@@ -8,8 +8,8 @@ from itertools import groupby
 from tests.checker.workload import LOB_TABLES, Change
 from tests.sandbox_capture.lab import canonical
 
-from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Row, SchemaChange
 from minercdc.schema.table import TableSchema
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Event, Row, SchemaChange
 
 
 def check_transactions(events: Sequence[Event], expected: Mapping[str, list[Change]]) -> None:

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import pytest
 
 from minercdc.capture.logminer import capture as capture_module
-from minercdc.capture.logminer import transactions as transactions_module
-from minercdc.capture.logminer import undo as undo_module
-from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.committed import CommittedAssembly
-from minercdc.capture.logminer.delivery import Delivery
-from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.logs import NO_BOUND
-from minercdc.capture.logminer.partitions import Partitions
-from minercdc.capture.logminer.shapes import ShapeTracker
-from minercdc.capture.logminer.transactions import TransactionBuffer
+from minercdc.capture.logminer.buffer import transactions as transactions_module
+from minercdc.capture.logminer.buffer import undo as undo_module
+from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
+from minercdc.capture.logminer.buffer.committed import CommittedAssembly
+from minercdc.capture.logminer.buffer.delivery import Delivery
+from minercdc.capture.logminer.buffer.transactions import TransactionBuffer
+from minercdc.capture.logminer.logs.redo_logs import NO_BOUND
+from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
+from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
+from minercdc.capture.logminer.tables.partitions import Partitions
 from minercdc.oracle.scn import current_scn
 from minercdc.schema.table import TableId
 from minercdc.schema.tables import Tables

@@ -13,12 +13,12 @@ from tests.sandbox_capture.lab import Lab
 from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.registry import adapter_factory
 from minercdc.config.load import parse_properties
-from minercdc.contracts import Capture
 from minercdc.errors import UnknownSourceError
-from minercdc.events import Event, Progress
-from minercdc.offset import Position
 from minercdc.oracle.connect import connect, database_name
 from minercdc.schema.tables import Tables
+from minercdc.stream.contracts import Capture
+from minercdc.stream.events import Event, Progress
+from minercdc.stream.offset import Position
 
 L = TypeVar("L", bound=Lab)
 

@@ -12,12 +12,12 @@ from tests.native_pair import taken_apart
 from tests.sandbox_capture.lab import Lab
 
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.events import ChangeEvent, Event, Notification, Op, Progress, SchemaChange, SnapshotMark
-from minercdc.offset import SignalState
 from minercdc.schema.tables import Tables
-from minercdc.signals.answers import INCREMENTAL
 from minercdc.signals.stage import SignalStage
 from minercdc.signals.stage_builder import signal_stage
+from minercdc.stream.events import ChangeEvent, Event, Notification, Op, Progress, SchemaChange, SnapshotMark
+from minercdc.stream.offset import SignalState
+from minercdc.stream.signal_answers import INCREMENTAL
 
 PATIENCE_SECONDS = 90.0
 SIGNALS = "SIGNALS"

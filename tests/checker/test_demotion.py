@@ -22,17 +22,17 @@ from tests.checker.signalled import configured
 from tests.checker.test_suspension import History, Kafka, TopicOf, await_true, impatient, source, write
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.flashback_lab import FlashbackLab
-from tests.unit.kafka.test_envelope import encoder
+from tests.unit.messages.test_envelope import encoder
 
 from minercdc.capture.flashback.prerequisites import FlashbackPrerequisites
-from minercdc.contracts import Capture, SignalActions, Snapshot
-from minercdc.engine import run
-from minercdc.metrics import Counters
-from minercdc.offset import Offset
-from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.engine import run
+from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.suspension import Suspensions
 from minercdc.schema.tables import Tables
 from minercdc.signals.stage_builder import resumptions_of, signal_stage
-from minercdc.suspension import Suspensions
+from minercdc.stream.contracts import Capture, SignalActions, Snapshot
+from minercdc.stream.counters.connector import Counters
+from minercdc.stream.offset import Offset
 
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "4"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "8000"))

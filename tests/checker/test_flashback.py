@@ -22,7 +22,7 @@ from tests.checker.workload import Change, Workload, _Session
 from tests.sandbox_capture.flashback_lab import FlashbackLab
 from tests.sandbox_capture.lab import Lab
 
-from minercdc.events import ChangeEvent, Event
+from minercdc.stream.events import ChangeEvent, Event
 
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "6"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "3000"))

@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 from tests.checker.test_checker import Cluster, play
 
-from minercdc.capture.logminer.keeping import Keeping
-from minercdc.capture.logminer.transactions import Transaction
+from minercdc.capture.logminer.buffer.transactions import Transaction
+from minercdc.capture.logminer.kept.keeping import Keeping
 
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "4"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "5000"))

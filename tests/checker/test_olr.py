@@ -25,7 +25,7 @@ from tests.olr_server.printing import Style
 from tests.olr_server.server import OlrServer
 from tests.sandbox_capture.lab import Lab
 
-from minercdc.events import ChangeEvent, Event
+from minercdc.stream.events import ChangeEvent, Event
 
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "6"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "5000"))

@@ -23,8 +23,8 @@ from tests.olr_server.server import OlrServer
 from tests.sandbox_capture.flashback_lab import FlashbackLab
 from tests.sandbox_capture.lab import Lab, canonical
 
-from minercdc.events import ChangeEvent, Event, Row
 from minercdc.schema.table import TableSchema
+from minercdc.stream.events import ChangeEvent, Event, Row
 
 __all__ = ["instance"]
 

@@ -23,14 +23,14 @@ from tests.checker.workload import TABLES, Workload
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab
 
-from minercdc.events import Event, Notification
-from minercdc.offset import SignalState
 from minercdc.oracle.scn import written_scn
-from minercdc.signals import reader
-from minercdc.signals.incremental import IncrementalSnapshots
-from minercdc.signals.reader import ChunkReader
 from minercdc.signals.stage import SignalStage
-from minercdc.signals.window import Changes, Chunk
+from minercdc.snapshot.incremental import reader
+from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
+from minercdc.snapshot.incremental.reader import ChunkReader
+from minercdc.snapshot.incremental.window import Changes, Chunk
+from minercdc.stream.events import Event, Notification
+from minercdc.stream.offset import SignalState
 
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "3"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "5000"))

@@ -22,22 +22,22 @@ import pytest
 from tests.checker.signalled import configured
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab
-from tests.unit.kafka.test_envelope import encoder
-from tests.unit.test_suspension import Fold, NoHistory, Topics
+from tests.unit.messages.test_envelope import encoder
+from tests.unit.pipeline.test_suspension import Fold, NoHistory, Topics
 
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
-from minercdc.contracts import Capture, Record, SignalActions, Snapshot, StopFlag
-from minercdc.engine import run
-from minercdc.events import Event, SchemaChange
-from minercdc.metrics import Counters
-from minercdc.offset import Offset, SnapshotState
-from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.engine import run
+from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.suspension import Suspensions
 from minercdc.schema.table import TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.signals import reader, resuming
 from minercdc.signals.stage_builder import resumptions_of, signal_stage
-from minercdc.suspension import Suspensions
+from minercdc.snapshot.incremental import reader, resuming
+from minercdc.stream.contracts import Capture, Record, SignalActions, Snapshot, StopFlag
+from minercdc.stream.counters.connector import Counters
+from minercdc.stream.events import Event, SchemaChange
+from minercdc.stream.offset import Offset, SnapshotState
 
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "3"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "7000"))

@@ -22,7 +22,7 @@ from tests.checker.test_flashback import WithoutDdl
 from tests.sandbox_capture.txlog_lab import TxlogLab, folded
 
 from minercdc.capture.txlog.position import TxlogPosition
-from minercdc.events import ChangeEvent, Event, Progress
+from minercdc.stream.events import ChangeEvent, Event, Progress
 
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "6"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "9000"))

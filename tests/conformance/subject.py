@@ -25,18 +25,18 @@ from minercdc.capture.registry import adapter_factory
 from minercdc.capture.table_selection import table_filter
 from minercdc.capture.txlog.installation import install
 from minercdc.config.load import parse_properties
-from minercdc.contracts import StopFlag
-from minercdc.events import ChangeEvent, Event, Progress, Row, SchemaChange
-from minercdc.metrics import Counters
-from minercdc.offset import JsonValue
 from minercdc.oracle.connect import connect, database_name
-from minercdc.oracle.dictionary import read_table_ids, read_tables
-from minercdc.oracle.object_ids import ObjectIds
+from minercdc.oracle.dictionary.object_ids import ObjectIds
+from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
 from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.snapshot.locks import lock_of
-from minercdc.snapshot.start import Place, fix_now
+from minercdc.snapshot.initial.locks import lock_of
+from minercdc.snapshot.initial.start import Place, fix_now
+from minercdc.stream.contracts import StopFlag
+from minercdc.stream.counters.connector import Counters
+from minercdc.stream.events import ChangeEvent, Event, Progress, Row, SchemaChange
+from minercdc.stream.offset import JsonValue
 
 SETTINGS = {
     "flashback": {"minercdc.flashback.interval.ms": "20"},

@@ -20,9 +20,9 @@ from tests.olr_server.printing import Style
 
 from minercdc.capture.registry import ADAPTERS, adapter_factory
 from minercdc.errors import ConfigError, MinerCdcError
-from minercdc.events import ChangeEvent, Event, Progress
 from minercdc.schema.table import TableSchema
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import ChangeEvent, Event, Progress
 
 _PATIENCE_SECONDS = 120.0
 _numbers = itertools.count()

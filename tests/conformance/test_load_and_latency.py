@@ -23,9 +23,9 @@ from minercdc.capture import open_transactions
 from minercdc.capture.flashback import capture as flashback
 from minercdc.capture.open_transactions import OldestUndelivered
 from minercdc.capture.txlog import capture as txlog
-from minercdc.config.flashback import FlashbackConfig
-from minercdc.config.txlog import TxlogConfig
-from minercdc.events import ChangeEvent, Event, Progress
+from minercdc.config.source.flashback import FlashbackConfig
+from minercdc.config.source.txlog import TxlogConfig
+from minercdc.stream.events import ChangeEvent, Event, Progress
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -10,7 +10,7 @@ import sys
 import oracledb
 from pyspark.errors import PySparkException
 
-from minercdc.demo.compare import differences, free_numbers, read_lake, read_oracle
+from minercdc.local.demo.compare import differences, free_numbers, read_lake, read_oracle
 from minercdc.local.spark import local_spark
 
 oracledb.defaults.fetch_decimals = True

@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 from minercdc.config.load import load_relay_config
-from minercdc.relay.bootstrap import SnapshotBootstrap
-from minercdc.relay.checkpoint import Checkpoint, checkpoint_of
-from minercdc.relay.client import Change, RelayClient
+from minercdc.relay.client.bootstrap import SnapshotBootstrap
+from minercdc.relay.client.checkpoint import Checkpoint, checkpoint_of
+from minercdc.relay.client.consumer import Change, RelayClient
 
 
 class Copy:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.e2e.connector import properties, write
 from tests.e2e.lab import Lab
 
-from minercdc.sink.segment_log import Place, SegmentLog
+from minercdc.sinks.segments.reader import Place, SegmentLog
 
 
 @dataclass(frozen=True, slots=True)

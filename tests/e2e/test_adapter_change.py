@@ -18,7 +18,7 @@ from tests.olr_server.feed import Feed
 from tests.olr_server.server import OlrServer
 from tests.torture.chain import Chain
 
-from minercdc.sink.segment_log import SegmentLog
+from minercdc.sinks.segments.reader import SegmentLog
 
 KILLS = 1  # of each adapter; the seed decides when
 QUICK = {"minercdc_flashback_interval_ms": 30}

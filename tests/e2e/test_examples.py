@@ -27,7 +27,7 @@ from tests.olr_server.server import OlrServer
 from minercdc.config.load import load_config
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.ports import free_port
-from minercdc.signals.signal import ACTIONS
+from minercdc.stream.signal import ACTIONS
 
 ROOT = Path(__file__).parents[2]
 RELAY = ROOT / "connectors" / "relay.yaml"

@@ -21,14 +21,14 @@ from tests.e2e.test_avro import WIDE, as_json, avro_records, converters, deliver
 from tests.e2e.test_signals import signalling
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.kafka.consume import read_committed
-from tests.unit.formats.protoc import message_class
+from tests.unit.messages.formats.protoc import message_class
 
 from minercdc.errors import RecordSchemaError, SinkError
-from minercdc.formats.apicurio import ApicurioRegistry, ApicurioSchemas, artifact_names
-from minercdc.formats.registry import SchemaText
-from minercdc.formats.registry_access import RegistryAccess
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.schema_registry import LocalRegistry
+from minercdc.messages.registries.access import RegistryAccess
+from minercdc.messages.registries.apicurio import ApicurioRegistry, ApicurioSchemas, artifact_names
+from minercdc.messages.registries.confluent import SchemaText
 
 with warnings.catch_warnings():  # it names a library's newer sibling
     warnings.simplefilter("ignore")

@@ -11,8 +11,8 @@ from tests.e2e.lab import LOGGED, Lab
 
 from minercdc.config.load import ConnectorConfig, load_config
 from minercdc.errors import ConfigError, LogGapError
-from minercdc.handover import hand_over
-from minercdc.kafka.sink import KafkaSink
+from minercdc.operate.offsets.handover import hand_over
+from minercdc.sinks.kafka.sink import KafkaSink
 
 
 def loaded(lab: Lab, **changes: object) -> ConnectorConfig:

@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient
 from tests.e2e.lab import Lab
 
 from minercdc.config.load import load_config
-from minercdc.plan_grants import grants
+from minercdc.operate.check.plan_grants import grants
 from minercdc.schema.table import TableId
 
 

@@ -14,8 +14,8 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 
 from minercdc.config.load import load_config
 from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.operate.check.plan_grants import grants
 from minercdc.oracle.grants import DBMS_LOGMNR, LOGMINING, MINING_VIEWS
-from minercdc.plan_grants import grants
 from minercdc.schema.table import TableId
 from minercdc_sandbox.server import SandboxServer
 

@@ -27,8 +27,8 @@ from tests.olr_server.server import OlrServer
 
 from minercdc.errors import FellOffError
 from minercdc.local.ports import free_port
-from minercdc.relay.checkpoint import Checkpoint, checkpoint_of
-from minercdc.relay.client import Change, MemoryCheckpoints, RelayClient
+from minercdc.relay.client.checkpoint import Checkpoint, checkpoint_of
+from minercdc.relay.client.consumer import Change, MemoryCheckpoints, RelayClient
 
 SEED = int(os.environ.get("MINERCDC_SEED", "20261123"))
 KILLS = int(os.environ.get("MINERCDC_RELAY_KILLS", "4"))

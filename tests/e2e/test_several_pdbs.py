@@ -15,8 +15,8 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.pdbs import ONE, OTHER, Pdbs, change_items, current_scn, two_pdbs, with_items
 
 from minercdc.config.load import load_config
-from minercdc.kafka.client import KafkaClient
 from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.sinks.kafka.client import KafkaClient
 
 
 @pytest.fixture

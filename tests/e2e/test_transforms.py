@@ -13,7 +13,7 @@ from tests.e2e.topics import Read, Topics
 from tests.fixtures.fix_sandbox import SandboxProcess
 
 from minercdc.config.files import read_file
-from minercdc.config.transform_options import PREDICATES, TRANSFORMATIONS
+from minercdc.config.transforms.options import PREDICATES, TRANSFORMATIONS
 from minercdc.local.kafka_broker import KafkaBroker
 
 ROOT = Path(__file__).parents[2]

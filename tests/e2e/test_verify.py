@@ -9,7 +9,7 @@ from tests.e2e.lab import LOGGED, Lab
 from tests.e2e.topics import Read
 
 from minercdc.config.load import load_config
-from minercdc.kafka.client import KafkaClient
+from minercdc.sinks.kafka.client import KafkaClient
 
 TABLES = (
     "CREATE TABLE KEYLESS (A NUMBER, B DATE)",

@@ -12,8 +12,8 @@ from confluent_kafka import OFFSET_END, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.kafka.consume import read_committed
 
-from minercdc.kafka.offset_json import offset_from_bytes
-from minercdc.offset import Offset
+from minercdc.stream.offset import Offset
+from minercdc.stream.offset_json import offset_from_bytes
 
 
 @dataclass(frozen=True, slots=True)

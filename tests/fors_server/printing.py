@@ -13,8 +13,8 @@ from tests.fors_server.wire import DELETE, INSERT, UPDATE, Cell, Order, Writer
 from tests.olr_server.feed import Committed
 from tests.sandbox_capture.lab import canonical
 
-from minercdc.events import UNAVAILABLE, ChangeEvent, Op, Row, Value
 from minercdc.schema.table import Column, TableSchema
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Op, Row, Value
 from minercdc_sandbox.sql import binary, intervals, number, temporal, zones
 
 TYPES = {

@@ -19,7 +19,7 @@ from tests.fors_server.printing import Printer, Style
 from tests.olr_server.feed import Committed, Feed
 from tests.one_client import OneClient
 
-from minercdc.events import Scn
+from minercdc.stream.events import Scn
 
 ARCHIVED = {"log.mining.archive.log.only.mode": "true", "log.mining.archive.log.only.scn.poll.interval.ms": "20"}
 WAIT_TABLE_LIST, WAIT_START_SCN, REPLICATING = 1, 2, 3

@@ -13,17 +13,17 @@ from tests.kafka.consume import read_committed
 from tests.kafka.test_sink import OFFSET, client_of, settings, topics_of
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.contracts import Record
 from minercdc.errors import FencedError, SchemaHistoryError, SinkError
-from minercdc.events import SchemaChange, Scn
-from minercdc.kafka.at_least_once import AtLeastOnceSink
-from minercdc.kafka.ownership import Ownership
-from minercdc.kafka.schema_history import KafkaSchemaHistory
-from minercdc.kafka.sink import KafkaSink
 from minercdc.local.kafka_broker import KafkaBroker
-from minercdc.offset import Offset
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.sink.opening import open_sink
+from minercdc.sinks.kafka.at_least_once import AtLeastOnceSink
+from minercdc.sinks.kafka.ownership import Ownership
+from minercdc.sinks.kafka.schema_history import KafkaSchemaHistory
+from minercdc.sinks.kafka.sink import KafkaSink
+from minercdc.sinks.opening import open_sink
+from minercdc.stream.contracts import Record
+from minercdc.stream.events import SchemaChange, Scn
+from minercdc.stream.offset import Offset
 
 NOISE = os.urandom(60_000).hex().encode()  # does not become small when it is compressed
 PLAIN = {"minercdc.kafka.transactional": "false"}

@@ -8,8 +8,8 @@ import pytest
 from tests.kafka.test_sink import client_of, settings
 
 from minercdc.errors import DeliveryError
-from minercdc.kafka.keyed_topic import KafkaKeyedTopic
 from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.sinks.kafka.keyed_topic import KafkaKeyedTopic
 
 
 def test_the_last_value_of_a_key_is_read_back(broker: KafkaBroker, prefix: str) -> None:

@@ -7,9 +7,9 @@ import json
 import pytest
 from tests.kafka.test_sink import OFFSET, client_of, settings, sink_of
 
-from minercdc.contracts import Record
 from minercdc.local.kafka_broker import KafkaBroker
-from minercdc.migration.last_records import is_half_sent
+from minercdc.operate.offsets.debezium.last_records import is_half_sent
+from minercdc.stream.contracts import Record
 
 
 def message(op: str, tx_id: str, seq: int, *, schemas: bool) -> bytes:

@@ -7,14 +7,14 @@ import time
 
 import pytest
 
-from minercdc.kafka.signal_topic import SignalTopic, produce_signal
 from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.sinks.kafka.signal_topic import SignalTopic, produce_signal
 
 
 def test_a_record_with_another_key_is_passed_over_and_named(
     broker: KafkaBroker, prefix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, logger="minercdc.kafka.signal_topic")
+    caplog.set_level(logging.INFO, logger="minercdc.sinks.kafka.signal_topic")
     settings, name = {"bootstrap.servers": broker.bootstrap_servers}, f"{prefix}-signal"
     subject = SignalTopic(settings, name, "shop")
     try:

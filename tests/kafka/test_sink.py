@@ -10,19 +10,19 @@ import pytest
 from tests.kafka.consume import read_committed
 
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.contracts import Record
 from minercdc.errors import DeliveryError, FencedError, SharedTopicError, SinkError
-from minercdc.events import SchemaChange, Scn
-from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.ownership import Ownership
-from minercdc.kafka.partition_reader import PartitionReader
-from minercdc.kafka.schema_history import KafkaSchemaHistory
-from minercdc.kafka.sink import KafkaSink
-from minercdc.kafka.topics import TopicNames
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.ports import free_port
-from minercdc.offset import ChunkProgress, Offset, PartialTransaction, SnapshotState, TableProgress
+from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.sinks.kafka.client import KafkaClient
+from minercdc.sinks.kafka.ownership import Ownership
+from minercdc.sinks.kafka.partition_reader import PartitionReader
+from minercdc.sinks.kafka.schema_history import KafkaSchemaHistory
+from minercdc.sinks.kafka.sink import KafkaSink
+from minercdc.stream.contracts import Record
+from minercdc.stream.events import SchemaChange, Scn
+from minercdc.stream.offset import ChunkProgress, Offset, PartialTransaction, SnapshotState, TableProgress
 
 MakeSink = Callable[[], KafkaSink]
 
@@ -156,7 +156,7 @@ def test_a_record_too_large_for_kafka_is_refused_by_name(make_sink: MakeSink, pr
     sink = make_sink()
     with pytest.raises(SinkError, match=f"{prefix}.S.BIG") as caught:
         sink.write(Record(f"{prefix}.S.BIG", None, b"x" * 20_000_000))
-    assert "minercdc.kafka.client.message.max.bytes" in caught.value.hint
+    assert "minercdc.sinks.kafka.client.message.max.bytes" in caught.value.hint
     assert "20000000 bytes" in caught.value.message
     sink.close()
 
@@ -312,7 +312,7 @@ def codec_of(broker: KafkaBroker, topic: str) -> int:
     return int.from_bytes(log.read_bytes()[21:23], "big") & 7
 
 
-@pytest.mark.parametrize(("more", "codec"), [({}, 0), ({"minercdc.kafka.client.compression.type": "zstd"}, 4)])
+@pytest.mark.parametrize(("more", "codec"), [({}, 0), ({"minercdc.sinks.kafka.client.compression.type": "zstd"}, 4)])
 def test_records_are_compressed_where_that_is_wanted_only(
     broker: KafkaBroker, prefix: str, more: dict[str, str], codec: int
 ) -> None:

@@ -10,12 +10,12 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.kafka.test_sink import OFFSET, settings, sink_of, topics_of
 
-from minercdc.contracts import Record
 from minercdc.errors import StateDirectoryError
-from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.topic_fold import TopicFold, is_alive
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.sinks.kafka.client import KafkaClient
+from minercdc.sinks.kafka.topic_fold import TopicFold, is_alive
+from minercdc.stream.contracts import Record
 
 TABLE = TableSchema(TableId("D", "S", "T"), (Column("ID", "NUMBER"),), (0,))
 

@@ -9,13 +9,13 @@ import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 from tests.kafka.test_sink import OFFSET, client_of, settings, sink_of, topics_of
 
-from minercdc.contracts import Record
 from minercdc.errors import SinkError
-from minercdc.kafka.internal_topics import internal_topic_findings
 from minercdc.local.kafka_broker import KafkaBroker
-from minercdc.rules.places import topic_findings
+from minercdc.messages.configured import topic_names
+from minercdc.operate.check.targets import topic_findings
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.selection import topic_names
+from minercdc.sinks.kafka.internal_topics import internal_topic_findings
+from minercdc.stream.contracts import Record
 
 
 def test_topics_are_created_as_their_group_says(broker: KafkaBroker, prefix: str) -> None:

@@ -18,13 +18,13 @@ from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.registry import adapter_factory
 from minercdc.capture.table_selection import table_filter
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.events import ChangeEvent, Progress, SchemaChange, TransactionInfo
-from minercdc.metrics import Counters
 from minercdc.oracle.connect import connect, database_name
-from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
+from minercdc.stream.counters.connector import Counters
+from minercdc.stream.events import ChangeEvent, Progress, SchemaChange, TransactionInfo
 
 
 @dataclass(frozen=True)

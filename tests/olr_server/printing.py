@@ -14,8 +14,8 @@ from tests.olr_server.feed import Checkpoint, Committed, Unit
 from tests.olr_server.wire import RESPONSE, encode
 from tests.sandbox_capture.lab import canonical
 
-from minercdc.events import UNAVAILABLE, ChangeEvent, Row, SchemaChange
 from minercdc.schema.table import Column, TableSchema
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Row, SchemaChange
 
 _OPS = ("begin", "commit", "c", "u", "d", "ddl", "chkpt")
 _NUMBERS = ("NUMBER", "FLOAT", "BINARY_FLOAT", "BINARY_DOUBLE")

@@ -9,7 +9,7 @@ from typing import Any
 from tests.e2e.topics import Read, Topics
 from tests.parity.debezium import Emitted
 
-from minercdc.formats.converting import KEY_HEADERS
+from minercdc.messages.formats.converting import KEY_HEADERS
 
 # What is not compared; docs/debezium-parity.md explains each.
 _SOURCE = ("version", "start_scn", "ssn")

@@ -10,9 +10,9 @@ import pyspark
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from tests.parity.debezium import ARTIFACTS as DEBEZIUM
 
-from minercdc.contracts import Record
 from minercdc.local.jars import fetch
 from minercdc.local.java import find_java
+from minercdc.stream.contracts import Record
 
 APICURIO = "2.6.13.Final"  # the newest whose converter's jar is published
 ARTIFACTS = (

@@ -16,14 +16,14 @@ import httpx2
 import pytest
 from tests.parity.java_converters import JavaConverters
 from tests.unit.config.test_load import GOOD
-from tests.unit.formats.test_avro import ALL, ROWS, encoded
-from tests.unit.kafka.test_envelope import NEW, ORDERS, PAID, encoder, event
+from tests.unit.messages.formats.test_avro import ALL, ROWS, encoded
+from tests.unit.messages.test_envelope import NEW, ORDERS, PAID, encoder, event
 
 from minercdc.config.load import parse_properties
-from minercdc.contracts import Record
-from minercdc.events import Op
-from minercdc.formats.configured import record_converter
 from minercdc.local.schema_registry import LocalRegistry
+from minercdc.messages.formats.configured import record_converter
+from minercdc.stream.contracts import Record
+from minercdc.stream.events import Op
 from minercdc.values.codec import ValueHandling
 
 CLOUD_EVENTS = "io.debezium.converters.CloudEventsConverter"

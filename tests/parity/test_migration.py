@@ -25,7 +25,7 @@ from tests.parity.debezium import Debezium
 
 from minercdc.errors import LocalServiceError
 from minercdc.local.kafka_broker import KafkaBroker
-from minercdc.migration.offset_file import read_offsets
+from minercdc.operate.offsets.debezium.offset_file import read_offsets
 
 PAGE = Path(__file__).parents[2] / "docs" / "migrate-from-debezium.md"
 PASSWORD = {"MINERCDC_PASSWORD": "minercdc"}

@@ -26,7 +26,7 @@ from tests.parity.test_parity import Case, change, connector_settings, has_marke
 
 from minercdc.errors import LocalServiceError
 from minercdc.local.kafka_broker import KafkaBroker
-from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.schema.table import TableId
 
 # Of a transaction Debezium has the XID only, and the message's place for an SCN.

@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 from tests.parity.java_converters import JavaConverters
-from tests.unit.formats.test_avro import ALL, ROWS
-from tests.unit.kafka.test_envelope import NEW, ORDERS, PAID, event
-from tests.unit.transforms.made import DEBEZIUM, KAFKA, UNWRAP, chain, records
-from tests.unit.transforms.test_fields import MOMENT
-from tests.unit.transforms.test_routing import COLUMNS, row
+from tests.unit.messages.formats.test_avro import ALL, ROWS
+from tests.unit.messages.test_envelope import NEW, ORDERS, PAID, event
+from tests.unit.messages.transforms.made import DEBEZIUM, KAFKA, UNWRAP, chain, records
+from tests.unit.messages.transforms.test_fields import MOMENT
+from tests.unit.messages.transforms.test_routing import COLUMNS, row
 
-from minercdc.contracts import Record
-from minercdc.events import ChangeEvent, Op
 from minercdc.schema.table import Column
+from minercdc.stream.contracts import Record
+from minercdc.stream.events import ChangeEvent, Op
 
 WIDER = replace(
     ORDERS,

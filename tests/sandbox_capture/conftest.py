@@ -9,7 +9,7 @@ import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.pdbs import Pdbs, two_pdbs
 
-from minercdc.capture.logminer import host_clock
+from minercdc.capture.logminer.session import host_clock
 
 
 @pytest.fixture

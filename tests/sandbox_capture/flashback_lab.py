@@ -12,10 +12,10 @@ from tests.sandbox_capture.lab import Lab, canonical
 
 from minercdc.capture.flashback.capture import FlashbackCapture
 from minercdc.capture.flashback.position import FlashbackPosition
-from minercdc.config.flashback import FlashbackConfig
-from minercdc.events import ChangeEvent, Event, Notification, Progress, SchemaChange, SuspensionChange
+from minercdc.config.source.flashback import FlashbackConfig
 from minercdc.oracle.connect import connect, database_name
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import ChangeEvent, Event, Notification, Progress, SchemaChange, SuspensionChange
 
 _PATIENCE_SECONDS = 120.0
 

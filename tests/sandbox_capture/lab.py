@@ -17,33 +17,33 @@ from tests.native_pair import IS_NATIVE, parsed, taken_apart
 
 from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.logminer.capture import LogMinerCapture
-from minercdc.capture.logminer.decoding import OnFailure, Unread
-from minercdc.capture.logminer.flush import RedoFlush
-from minercdc.capture.logminer.keeping import KeepingRules, captured_tables
-from minercdc.capture.logminer.kept_files import KeptFiles
+from minercdc.capture.logminer.kept.files import KeptFiles
+from minercdc.capture.logminer.kept.keeping import KeepingRules, captured_tables
 from minercdc.capture.logminer.open_at import mine_from
 from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.logminer.session.flush import RedoFlush
+from minercdc.capture.logminer.sql_redo.decoding import OnFailure, Unread
 from minercdc.capture.logminer.start import missing, start_position
 from minercdc.config.load import ConnectorConfig
-from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.sections import CaptureConfig, DatabaseConfig, SnapshotConfig
-from minercdc.contracts import Snapshot, StopFlag
+from minercdc.config.source.log_mining import LogMiningConfig
 from minercdc.errors import LogGapError
-from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Op, Progress, Row, SchemaChange
-from minercdc.metrics import Counters
-from minercdc.offset import Position, SnapshotState
 from minercdc.oracle.connect import connect, database_name
-from minercdc.oracle.dictionary import read_tables
-from minercdc.oracle.object_ids import ObjectIds
+from minercdc.oracle.dictionary.object_ids import ObjectIds
+from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.scn import database_time_zone
-from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
-from minercdc.snapshot.initial import InitialSnapshot
-from minercdc.snapshot.locks import lock_of
+from minercdc.snapshot.initial.locks import lock_of
+from minercdc.snapshot.initial.snapshot import InitialSnapshot
+from minercdc.snapshot.initial.start import Fixed, Place, fix_now
+from minercdc.snapshot.initial.structures import StructureSnapshot
 from minercdc.snapshot.reselect import RowReselect
-from minercdc.snapshot.start import Fixed, Place, fix_now
-from minercdc.snapshot.structures import StructureSnapshot
+from minercdc.stream.contracts import Snapshot, StopFlag
+from minercdc.stream.counters.connector import Counters
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Event, Op, Progress, Row, SchemaChange
+from minercdc.stream.offset import Position, SnapshotState
 from minercdc.values.codec import reading_for
 
 _PATIENCE_SECONDS = 120.0

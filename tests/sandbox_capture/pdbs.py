@@ -15,8 +15,8 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 
 from minercdc.config.files import read_file
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.connector import Connector
 from minercdc.errors import MinerCdcError
+from minercdc.pipeline.connector import Connector
 
 ONE, OTHER = "ORCLPDB1", "SALES"
 _EXAMPLE = read_file(Path(__file__).parents[2] / "connectors" / "several-pdbs.yaml").values

@@ -12,14 +12,14 @@ from typing import Any
 from tests.sandbox_capture.lab import Lab
 
 from minercdc.capture.logminer.capture import LogMinerCapture
-from minercdc.contracts import Capture, Record, SchemaHistory, Snapshot
-from minercdc.engine import run
 from minercdc.errors import MinerCdcError
-from minercdc.events import ChangeEvent, Event, SchemaChange
-from minercdc.metrics import Counters
-from minercdc.offset import JsonValue, Offset
-from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.engine import run
+from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.tables import Tables
+from minercdc.stream.contracts import Capture, Record, SchemaHistory, Snapshot
+from minercdc.stream.counters.connector import Counters
+from minercdc.stream.events import ChangeEvent, Event, SchemaChange
+from minercdc.stream.offset import JsonValue, Offset
 
 _PATIENCE_SECONDS = 120.0
 

@@ -17,11 +17,11 @@ from tests.sandbox_capture.running import Ledger, running
 from minercdc.capture.adapter import CaptureContext, Secondary
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.start import missing
-from minercdc.config.secondary import SecondaryConfig
+from minercdc.config.source.secondary import SecondaryConfig
 from minercdc.errors import LogGapError
-from minercdc.events import Progress
 from minercdc.oracle.connect import connect
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import Progress
 
 _numbers = itertools.count()
 

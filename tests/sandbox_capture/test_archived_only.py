@@ -13,9 +13,9 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import ITEM_TABLES, Lab, Reader, switch_supplemental_logging_on
 from tests.sandbox_capture.secondary import enable_second_thread, looks
 
-from minercdc.capture.logminer.waiting import PassPause
-from minercdc.contracts import StopFlag
-from minercdc.events import ChangeEvent, Progress
+from minercdc.capture.logminer.session.waiting import PassPause
+from minercdc.stream.contracts import StopFlag
+from minercdc.stream.events import ChangeEvent, Progress
 
 _numbers = itertools.count()
 

@@ -26,11 +26,11 @@ from tests.sandbox_capture.lab import (
 )
 
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.session import MiningSession
+from minercdc.capture.logminer.session.logminer_session import MiningSession
 from minercdc.errors import LogGapError, MiningSessionError
-from minercdc.events import ChangeEvent, Progress, SchemaChange
-from minercdc.schema.filter import TableFilter
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import ChangeEvent, Progress, SchemaChange
 
 _names = (f"lab{i}" for i in itertools.count())
 

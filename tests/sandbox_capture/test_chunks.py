@@ -11,15 +11,15 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab
 from tests.sandbox_capture.test_capture import make_lab
 
-from minercdc.events import Row
-from minercdc.offset import TableRead
 from minercdc.oracle.connect import connect
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.signals.keyset import order_of
-from minercdc.signals.marks import Marks
-from minercdc.signals.outcome import Began, Failed, Outcome
-from minercdc.signals.reader import ChunkReader, Pace
-from minercdc.signals.window import Chunk
+from minercdc.snapshot.incremental.keyset import order_of
+from minercdc.snapshot.incremental.outcome import Began, Failed, Outcome
+from minercdc.snapshot.incremental.reader import ChunkReader, Pace
+from minercdc.snapshot.incremental.watermarks import Marks
+from minercdc.snapshot.incremental.window import Chunk
+from minercdc.stream.events import Row
+from minercdc.stream.offset import TableRead
 
 PATIENCE_SECONDS = 120.0
 
@@ -177,7 +177,7 @@ def test_a_condition_selects_rows_and_a_wrong_one_ends_the_table_with_the_reason
 
 def test_a_condition_that_fails_at_every_try_ends_the_table(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """ORA-01306 and ORA-01466 pass elsewhere."""
-    monkeypatch.setattr("minercdc.signals.reader._WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("minercdc.snapshot.incremental.reader._WAIT_SECONDS", 0.01)
     lab.run("create table k (id number(4) primary key)")
     lab.run("insert into k values (1)")
     lab.app.commit()

@@ -12,12 +12,12 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.native_pair import IS_NATIVE
 
 from minercdc import native
-from minercdc.events import Row
-from minercdc.offset import ChunkProgress
-from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.present_scn import present_scn
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.snapshot.scan import Scan
+from minercdc.stream.events import Row
+from minercdc.stream.offset import ChunkProgress
 
 pytestmark = pytest.mark.skipif(not IS_NATIVE, reason="the extension is not in use")
 

@@ -11,10 +11,10 @@ from tests.sandbox_capture.lab import Reader, without_versions
 from tests.sandbox_capture.test_capture import make_lab
 
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.events import UndecodableRow
 from minercdc.oracle.connect import connect
-from minercdc.oracle.object_ids import ObjectIds
+from minercdc.oracle.dictionary.object_ids import ObjectIds
 from minercdc.schema.table import TableSchema
+from minercdc.stream.events import UndecodableRow
 
 PARTS = "partition by range (n) (partition a values less than (10), partition b values less than (20), partition z values less than (maxvalue))"
 # Statements on H, each followed where it stands.

@@ -13,7 +13,7 @@ from tests.sandbox_capture.secondary import DownstreamLab, delivers_each_transac
 from tests.sandbox_capture.test_lobs import same_as_snapshot
 
 from minercdc.errors import LogGapError, PrerequisiteError
-from minercdc.figures.spent import Cause
+from minercdc.stream.counters.lag_causes import Cause
 
 
 @pytest.fixture

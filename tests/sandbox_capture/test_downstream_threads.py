@@ -16,12 +16,12 @@ from tests.sandbox_capture.secondary import (
     looks,
 )
 
-from minercdc.checks import check_prerequisites
+from minercdc.operate.check.downstream import OF_DOWNSTREAM
+from minercdc.operate.check.examination import _examined
+from minercdc.operate.check.source import ExaminedSource
 from minercdc.oracle.connect import connect
 from minercdc.oracle.grants import Platform
-from minercdc.rules.downstream import OF_DOWNSTREAM
-from minercdc.rules.examination import _examined
-from minercdc.rules.source import ExaminedSource
+from minercdc.pipeline.start_checks import check_prerequisites
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab
 from tests.sandbox_capture.test_capture import make_lab
 
-from minercdc.capture.logminer.logs import read_logs
-from minercdc.capture.logminer.query import build_query
-from minercdc.capture.logminer.session import MiningSession
+from minercdc.capture.logminer.logs.redo_logs import read_logs
+from minercdc.capture.logminer.session.logminer_session import MiningSession
+from minercdc.capture.logminer.session.query import build_query
 from minercdc.errors import MinerCdcError, TransientSourceError, UnknownSourceError
 from minercdc.local.ports import free_port
 from minercdc.oracle.codes import DPY

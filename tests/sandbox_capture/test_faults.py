@@ -16,9 +16,9 @@ from tests.sandbox_capture.lab import Lab, replica
 from tests.sandbox_capture.running import Ledger, Running, running
 from tests.sandbox_capture.test_capture import make_lab
 
-from minercdc.capture.logminer.logs import read_logs
-from minercdc.capture.logminer.query import build_query
-from minercdc.capture.logminer.session import MiningSession
+from minercdc.capture.logminer.logs.redo_logs import read_logs
+from minercdc.capture.logminer.session.logminer_session import MiningSession
+from minercdc.capture.logminer.session.query import build_query
 from minercdc.errors import (
     DeliveryError,
     FencedError,
@@ -30,13 +30,13 @@ from minercdc.errors import (
     SourceError,
     TransientSourceError,
 )
-from minercdc.events import SchemaChange
-from minercdc.kafka.file_schema_history import FileSchemaHistory
 from minercdc.oracle.codes import ORA
 from minercdc.oracle.connect import connect
 from minercdc.oracle.scn import current_scn
 from minercdc.schema.tables import Tables
-from minercdc.signals.marks import Marks
+from minercdc.sinks.file_schema_history import FileSchemaHistory
+from minercdc.snapshot.incremental.watermarks import Marks
+from minercdc.stream.events import SchemaChange
 
 # Sockets of connections that broke are left to the garbage collector (MiningSession.close says why).
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")

@@ -16,15 +16,15 @@ from tests.sandbox_capture.flashback_lab import FlashbackLab, Run
 from minercdc.capture.flashback import undo
 from minercdc.capture.flashback.dictionary import Dictionary
 from minercdc.capture.flashback.prerequisites import FlashbackPrerequisites
-from minercdc.config.flashback import FlashbackConfig
 from minercdc.config.sections import DatabaseConfig
+from minercdc.config.source.flashback import FlashbackConfig
 from minercdc.errors import LogGapError
-from minercdc.events import Progress
 from minercdc.oracle.connect import connect
-from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.present_scn import PresentScn, present_scn
-from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, without_comments
+from minercdc.schema.table_filter import TableFilter
+from minercdc.stream.events import Progress
 
 _names = (f"fb{n}" for n in itertools.count())
 TABLES = (

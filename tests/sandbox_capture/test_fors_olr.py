@@ -28,8 +28,8 @@ from minercdc.errors import (
     TransientSourceError,
     UnknownSourceError,
 )
-from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Progress
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Event, Progress
 
 _numbers = itertools.count()
 

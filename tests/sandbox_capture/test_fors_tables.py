@@ -18,7 +18,7 @@ from tests.sandbox_capture.test_fors_olr import Opened, opened, server_of
 from tests.sandbox_capture.test_olr import Run, changes
 
 from minercdc.errors import SchemaMismatchError, SourceError, TransientSourceError
-from minercdc.events import UNAVAILABLE, ChangeEvent, Event, SchemaChange, UndecodableRow
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Event, SchemaChange, UndecodableRow
 
 __all__ = ["opened"]
 

@@ -21,8 +21,8 @@ from tests.sandbox_capture.test_capture import make_lab
 from tests.sandbox_capture.test_lobs import merged
 
 from minercdc.errors import ValueDecodeError
-from minercdc.events import Row
 from minercdc.schema.table import TableSchema
+from minercdc.stream.events import Row
 from minercdc.values.codec import CAPTURED_TYPES, UNMINED_TYPES, Codec, ValueHandling, codec_for
 
 Value = tuple[str, Any]  # SQL with `:v` for the bind variable, and that; None: no bind variable

@@ -12,15 +12,15 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 
 from minercdc.capture.txlog.installation import install
 from minercdc.capture.txlog.noted import noted_since
-from minercdc.checks import check_prerequisites
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import PrerequisiteError
+from minercdc.operate.check.examination import examine
+from minercdc.operate.check.plan_grants import grants
 from minercdc.oracle.connect import connect
-from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.grants import MINING_VIEWS, OPTIONAL_VIEWS
 from minercdc.oracle.prerequisites import Finding
-from minercdc.plan_grants import grants
-from minercdc.rules.examination import examine
+from minercdc.pipeline.start_checks import check_prerequisites
 from minercdc.schema.table import TableId
 
 USER = "C##LEAST"

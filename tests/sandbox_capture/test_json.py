@@ -19,9 +19,9 @@ from tests.sandbox_capture.test_lobs import merged
 
 from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
 from minercdc.errors import UnsupportedRowError
-from minercdc.events import UNAVAILABLE
 from minercdc.oracle.connect import connect
 from minercdc.oracle.prerequisites import check
+from minercdc.stream.events import UNAVAILABLE
 
 _ALPHABET = "ab '\"\\/\t\n\r\b\x01\x7f\u00e9\u20ac\u4e2d\u2028\U0001f600"
 

@@ -14,7 +14,7 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab, Reader, canonical
 from tests.sandbox_capture.test_capture import make_lab
 
-from minercdc.events import UNAVAILABLE, ChangeEvent, Row, Value
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Row, Value
 
 BIG, OTHER = "0123456789" * 500, "it's <b>\n" * 700
 BYTES = bytes(range(256)) * 40

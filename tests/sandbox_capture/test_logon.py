@@ -19,11 +19,11 @@ from cryptography.x509.oid import NameOID
 from tests.fixtures.fix_sandbox import SandboxProcess
 
 from minercdc.capture.registry import adapter_factory
-from minercdc.config.database import DatabaseConfig
 from minercdc.config.load import parse_properties
+from minercdc.config.source.database import DatabaseConfig
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError, SourceError
+from minercdc.operate.check.plan_grants import grants
 from minercdc.oracle.connect import connect, logon_parameters, statements_of
-from minercdc.plan_grants import grants
 from minercdc.schema.table import TableId
 
 

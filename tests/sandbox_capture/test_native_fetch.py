@@ -12,8 +12,8 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.native_pair import IS_NATIVE
 
 from minercdc import native
-from minercdc.capture.logminer.row import COLUMNS
-from minercdc.capture.logminer.session import MiningSession
+from minercdc.capture.logminer.session.logminer_session import MiningSession
+from minercdc.capture.logminer.session.row import COLUMNS
 from minercdc.errors import MiningSessionError
 
 pytestmark = pytest.mark.skipif(not IS_NATIVE, reason="the extension is not in use")

@@ -14,7 +14,7 @@ from tests.sandbox_capture.lab import Lab, Reader
 from tests.sandbox_capture.test_capture import make_lab
 
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.events import Progress
+from minercdc.stream.events import Progress
 
 Say = Callable[[str], None]
 

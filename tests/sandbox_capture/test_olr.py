@@ -20,8 +20,8 @@ from tests.olr_server.server import Faults, OlrServer
 from tests.sandbox_capture.lab import canonical
 
 from minercdc.errors import ConfigError, LogGapError, MinerCdcError, SourceError, TransientSourceError, UnknownSourceError
-from minercdc.events import ChangeEvent, Event, Progress, SchemaChange, UndecodableRow
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import ChangeEvent, Event, Progress, SchemaChange, UndecodableRow
 
 _PATIENCE_SECONDS = 120.0
 _numbers = itertools.count()

@@ -11,7 +11,7 @@ from tests.sandbox_capture.lab import Lab
 from tests.sandbox_capture.test_capture import make_lab
 
 from minercdc.capture.logminer import open_at
-from minercdc.capture.logminer.session import MiningSession
+from minercdc.capture.logminer.session.logminer_session import MiningSession
 
 
 @pytest.fixture

@@ -20,16 +20,16 @@ from tests.sandbox_capture.secondary import (
     enable_second_thread,
 )
 
-from minercdc.capture.logminer.physical_standby import table_findings
-from minercdc.checks import check_prerequisites
+from minercdc.capture.logminer.logs.physical_standby import table_findings
 from minercdc.errors import PrerequisiteError
-from minercdc.events import UNAVAILABLE
-from minercdc.figures.spent import Cause
+from minercdc.operate.check.examination import _examined
+from minercdc.operate.check.physical_standby import OF_STANDBY
+from minercdc.operate.check.source import ExaminedSource
 from minercdc.oracle.connect import connect
 from minercdc.oracle.grants import Platform
-from minercdc.rules.examination import _examined
-from minercdc.rules.physical_standby import OF_STANDBY
-from minercdc.rules.source import ExaminedSource
+from minercdc.pipeline.start_checks import check_prerequisites
+from minercdc.stream.counters.lag_causes import Cause
+from minercdc.stream.events import UNAVAILABLE
 
 _names = (f"stby{i}" for i in itertools.count())
 

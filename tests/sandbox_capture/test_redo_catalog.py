@@ -12,7 +12,7 @@ from tests.sandbox_capture.lab import Lab, Reader
 from tests.sandbox_capture.running import Ledger, running
 from tests.sandbox_capture.test_capture import make_lab
 
-from minercdc.capture.logminer import redo_dictionary
+from minercdc.capture.logminer.session import redo_dictionary
 from minercdc.errors import PrerequisiteError
 
 STRATEGY: dict[str, Any] = {"log.mining.strategy": "redo_log_catalog"}

@@ -13,7 +13,7 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab, Reader
 from tests.sandbox_capture.test_capture import make_lab
 
-from minercdc.events import ChangeEvent
+from minercdc.stream.events import ChangeEvent
 
 ROUNDS = 12
 SWAP = ("rename a to tmp", "rename b to a", "rename tmp to b")

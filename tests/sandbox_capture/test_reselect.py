@@ -12,7 +12,7 @@ from tests.sandbox_capture.lab import Lab, Reader
 from tests.sandbox_capture.test_capture import make_lab
 from tests.sandbox_capture.test_lobs import BIG, BYTES, OTHER, execute, merged
 
-from minercdc.events import UNAVAILABLE, ChangeEvent
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent
 
 NOTHING = (UNAVAILABLE,) * 3
 

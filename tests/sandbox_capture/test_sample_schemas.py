@@ -11,7 +11,7 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab, Reader, switch_supplemental_logging_on
 from tests.sandbox_capture.sample_schemas import HR, LOGGED, REFUSED, SAMPLES
 
-from minercdc.events import UNAVAILABLE, Row
+from minercdc.stream.events import UNAVAILABLE, Row
 
 
 def lab_of(sandbox: SandboxProcess, schema: str, directory: Path) -> Lab:

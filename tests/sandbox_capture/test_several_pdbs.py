@@ -14,20 +14,20 @@ import pytest
 from tests.sandbox_capture.pdbs import ONE, OTHER, Pdbs, answers, changes, current_scn, running, until, wait_for
 
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.checks import check_prerequisites
-from minercdc.connector import Connector
 from minercdc.errors import ConfigError, MinerCdcError
-from minercdc.events import ChangeEvent, Event, Progress
-from minercdc.migration.importing import look
+from minercdc.operate.check.examination import examine
+from minercdc.operate.check.start_plan import plan
+from minercdc.operate.offsets.debezium.importing import look
+from minercdc.operate.offsets.read import read_stored, report
 from minercdc.oracle.connect import connect
-from minercdc.plan import plan
-from minercdc.rules.examination import examine
+from minercdc.pipeline.connector import Connector
+from minercdc.pipeline.databases import SourceDatabases
+from minercdc.pipeline.start_checks import check_prerequisites
 from minercdc.schema.tables import Tables
-from minercdc.snapshot.initial import InitialSnapshot
-from minercdc.snapshot.locks import lock_of
-from minercdc.snapshot.start import Fixed, fix_now
-from minercdc.stored_offset import read_stored, report
-from minercdc.wiring.databases import SourceDatabases
+from minercdc.snapshot.initial.locks import lock_of
+from minercdc.snapshot.initial.snapshot import InitialSnapshot
+from minercdc.snapshot.initial.start import Fixed, fix_now
+from minercdc.stream.events import ChangeEvent, Event, Progress
 
 
 @pytest.mark.parametrize(

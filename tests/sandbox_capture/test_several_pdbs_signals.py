@@ -8,9 +8,9 @@ from contextlib import closing
 import pytest
 from tests.sandbox_capture.pdbs import ONE, OTHER, Pdbs, answers, changes, running, until, wait_for
 
-from minercdc.checks import check_prerequisites
 from minercdc.config.load import ConnectorConfig
-from minercdc.connector import Connector
+from minercdc.pipeline.connector import Connector
+from minercdc.pipeline.start_checks import check_prerequisites
 
 SIGNALS = "create table signals (id varchar2(42) primary key, type varchar2(32) not null, data varchar2(2048))"
 NOTICES = {"notification.enabled.channels": "sink", "notification.sink.topic.name": "notices"}

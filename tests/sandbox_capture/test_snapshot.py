@@ -17,17 +17,18 @@ from tests.sandbox_capture.test_capture import make_lab, workload
 
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
-from minercdc.checks import check_prerequisites
 from minercdc.config.sections import TableFilterConfig
 from minercdc.errors import ConfigError, SchemaHistoryError
-from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Progress, SchemaChange, SnapshotMark
-from minercdc.offset import SnapshotState
-from minercdc.oracle import dictionary, scn
+from minercdc.oracle import scn
 from minercdc.oracle.connect import connect
+from minercdc.oracle.dictionary import tables as dictionary
 from minercdc.oracle.prerequisites import check
-from minercdc.schema.filter import TableFilter
+from minercdc.pipeline.start_checks import check_prerequisites
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
-from minercdc.snapshot import delivery, start
+from minercdc.snapshot.initial import delivery, start
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Event, Progress, SchemaChange, SnapshotMark
+from minercdc.stream.offset import SnapshotState
 
 
 @pytest.fixture

@@ -17,13 +17,15 @@ from tests.sandbox_capture.test_capture import make_lab, workload
 
 from minercdc.config.sections import SnapshotConfig
 from minercdc.errors import ConfigError, SnapshotTooOldError, SourceError
-from minercdc.events import ChangeEvent, Event, Notification, Progress, SchemaChange, SnapshotMark
-from minercdc.offset import ChunkProgress, SnapshotState
 from minercdc.oracle.connect import connect, database_name
 from minercdc.schema.tables import Tables
-from minercdc.snapshot import chunks, delivery, initial
+from minercdc.snapshot.initial import delivery
+from minercdc.snapshot.initial import rowid_ranges as chunks
+from minercdc.snapshot.initial import snapshot as initial
+from minercdc.snapshot.initial.start import Place, fix_given
 from minercdc.snapshot.scan import Scan
-from minercdc.snapshot.start import Place, fix_given
+from minercdc.stream.events import ChangeEvent, Event, Notification, Progress, SchemaChange, SnapshotMark
+from minercdc.stream.offset import ChunkProgress, SnapshotState
 
 ROWS = 1500
 
@@ -298,7 +300,7 @@ class Failing:
 
 
 def test_what_cannot_be_read_is_tried_again_from_its_last_row(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    from minercdc.snapshot import parallel
+    from minercdc.snapshot.initial import parallel
 
     monkeypatch.setattr(parallel, "_RETRY_SECONDS", 0.01)
     fill(lab, 100)
@@ -310,7 +312,7 @@ def test_what_cannot_be_read_is_tried_again_from_its_last_row(lab: Lab, monkeypa
 
 
 def test_only_the_range_that_failed_is_read_again(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    from minercdc.snapshot import parallel
+    from minercdc.snapshot.initial import parallel
 
     monkeypatch.setattr(parallel, "_RETRY_SECONDS", 0.01)
     fill(lab)

@@ -22,13 +22,13 @@ from minercdc.capture.txlog.noted import begin_after
 from minercdc.capture.txlog.position import TxlogPosition
 from minercdc.capture.txlog.purge import purge, purged_up_to
 from minercdc.capture.txlog.reading import LogReader
-from minercdc.engine import skip_sent
 from minercdc.errors import ConfigError, LogGapError, TransientSourceError, UnknownSourceError
-from minercdc.events import ChangeEvent, Event, Op, Progress, TransactionInfo
-from minercdc.offset import PartialTransaction
 from minercdc.oracle.connect import connect, database_name
-from minercdc.schema.filter import TableFilter
+from minercdc.pipeline.engine import skip_sent
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import ChangeEvent, Event, Op, Progress, TransactionInfo
+from minercdc.stream.offset import PartialTransaction
 
 _PATIENCE_SECONDS = 120.0
 

@@ -11,7 +11,7 @@ from tests.sandbox_capture.lab import Lab, Reader
 from tests.sandbox_capture.test_capture import make_lab
 
 from minercdc.errors import ValueDecodeError
-from minercdc.events import Row
+from minercdc.stream.events import Row
 
 _COLUMNS = {
     "bf": ("binary_float", ["1.5f", "-3.4e38f", "binary_float_nan", "-1/0f", "1e-45f", "1.1f", "0f"]),

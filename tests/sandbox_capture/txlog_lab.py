@@ -16,13 +16,13 @@ from minercdc.capture.txlog.capture import TxlogCapture
 from minercdc.capture.txlog.installation import install
 from minercdc.capture.txlog.names import OWN_TABLES
 from minercdc.capture.txlog.position import TxlogPosition
-from minercdc.config.txlog import TxlogConfig
-from minercdc.events import ChangeEvent, Event, Op
+from minercdc.config.source.txlog import TxlogConfig
 from minercdc.oracle.connect import connect, database_name
-from minercdc.oracle.dictionary import read_table_ids, read_tables
-from minercdc.schema.filter import TableFilter
+from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
 from minercdc.schema.table import TableSchema
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import ChangeEvent, Event, Op
 
 Rows = dict[tuple[str, ...], tuple[Any, ...]]
 

@@ -9,17 +9,17 @@ import pytest
 from tests.checker.mutations import MUTATIONS as CHECKED
 from tests.checker.mutations import Mutation
 
-from minercdc import engine
 from minercdc.capture.logminer import capture as capture_module
-from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.delivery import Delivery
-from minercdc.capture.logminer.logs import NO_BOUND
-from minercdc.kafka.offset_json import offset_to_bytes
-from minercdc.kafka.ownership import Ownership
-from minercdc.kafka.partition_reader import PartitionReader
-from minercdc.kafka.sink import KafkaSink
-from minercdc.offset import Offset
-from minercdc.signals.window import Changes
+from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
+from minercdc.capture.logminer.buffer.delivery import Delivery
+from minercdc.capture.logminer.logs.redo_logs import NO_BOUND
+from minercdc.pipeline import engine
+from minercdc.sinks.kafka.ownership import Ownership
+from minercdc.sinks.kafka.partition_reader import PartitionReader
+from minercdc.sinks.kafka.sink import KafkaSink
+from minercdc.snapshot.incremental.window import Changes
+from minercdc.stream.offset import Offset
+from minercdc.stream.offset_json import offset_to_bytes
 
 
 def _restart_past_what_is_open(patch: pytest.MonkeyPatch) -> None:

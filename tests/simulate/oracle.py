@@ -12,7 +12,7 @@ import oracledb
 from tests.simulate.source import OWNER, TABLES, Log, Source, Table, Tx, Values
 from tests.simulate.tasks import Killed, Process
 
-from minercdc.capture.logminer.row import PARTIAL_XID, LogMinerRow, OpCode
+from minercdc.capture.logminer.session.row import PARTIAL_XID, LogMinerRow, OpCode
 
 _FROM = re.compile(r'FROM "LAB"\."(\w+)"(?: AS OF SCN (\d+))?')
 _FIRST = re.compile(r"FETCH FIRST (\d+) ROWS? ONLY")

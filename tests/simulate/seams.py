@@ -25,8 +25,8 @@ import confluent_kafka.admin
 import tests.simulate.tasks as model
 from tests.simulate.kafka import SimAdmin, SimConsumer, SimProducer
 
-from minercdc.checks import check_prerequisites
 from minercdc.oracle.connect import connect
+from minercdc.pipeline.start_checks import check_prerequisites
 
 if TYPE_CHECKING:
     from tests.simulate.world import World
@@ -40,8 +40,8 @@ _PACKAGES: Final = (
     "minercdc.snapshot",
     "minercdc.sink",
     "minercdc.standby",
-    "minercdc.notices",
-    "minercdc.figures",
+    "minercdc.observe.notifications",
+    "minercdc.stream.counters",
 )
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tests.simulate.chance import Chance
 
-from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
+from minercdc.capture.logminer.session.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
 
 OWNER: Final = "LAB"
 EPOCH: Final = datetime(2026, 3, 1, 12, 0, 0)

@@ -14,15 +14,14 @@ from tests.simulate.oracle import SimConnection
 from tests.simulate.source import ITEM, OWNER, PAIR, Source, Table
 from tests.simulate.tasks import Process
 
-from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.logs import LogFile, begin_scn, read_logs, read_threads, select_logs
+from minercdc.capture.logminer.logs.redo_logs import LogFile, begin_scn, read_logs, read_threads, select_logs
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
-from minercdc.capture.logminer.query import build_query, committed_query
-from minercdc.capture.logminer.row import PARTIAL_XID, LogMinerRow, OpCode
-from minercdc.capture.logminer.session import MiningSession
+from minercdc.capture.logminer.session.logminer_session import MiningSession
+from minercdc.capture.logminer.session.query import build_query, committed_query
+from minercdc.capture.logminer.session.row import PARTIAL_XID, LogMinerRow, OpCode
+from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
 from minercdc.errors import MiningSessionError, SourceError
-from minercdc.events import Op, Row
-from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.scn import (
     current_scn,
     database_identity,
@@ -33,6 +32,7 @@ from minercdc.oracle.scn import (
     written_scn,
 )
 from minercdc.schema.table import TableId, TableSchema
+from minercdc.stream.events import Op, Row
 
 CHANGES: Final = (OpCode.INSERT, OpCode.UPDATE, OpCode.DELETE)
 ENDS: Final = (OpCode.COMMIT, OpCode.ROLLBACK)

@@ -23,10 +23,11 @@ from tests.simulate.oracle import SimConnection
 from tests.simulate.source import Source
 from tests.simulate.tasks import Killed, Process, SimEvent, Tasks
 
-from minercdc import engine, native
+from minercdc import native
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import FencedError, LogGapError
-from minercdc.wiring.build import build
+from minercdc.pipeline import engine
+from minercdc.pipeline.factory import build
 
 _PREFIX: Final = "sim"
 _CATCH_UP_S = 400.0

@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.contracts import RecordEncoder
-from minercdc.events import ChangeEvent, Op, Row, SchemaChange, Scn, SnapshotMark, TransactionInfo, VanishedRow
-from minercdc.formats.configured import record_converter
-from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.ownership import Ownership
-from minercdc.kafka.schema_history import KafkaSchemaHistory
-from minercdc.kafka.sink import KafkaSink
-from minercdc.kafka.topics import TopicNames
-from minercdc.offset import Offset, SuspendedTable
+from minercdc.messages.configured import envelope_encoder
+from minercdc.messages.formats.configured import record_converter
+from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import TableSchema
-from minercdc.selection import envelope_encoder
+from minercdc.sinks.kafka.client import KafkaClient
+from minercdc.sinks.kafka.ownership import Ownership
+from minercdc.sinks.kafka.schema_history import KafkaSchemaHistory
+from minercdc.sinks.kafka.sink import KafkaSink
+from minercdc.stream.contracts import RecordEncoder
+from minercdc.stream.events import (
+    ChangeEvent,
+    Op,
+    Row,
+    SchemaChange,
+    Scn,
+    SnapshotMark,
+    TransactionInfo,
+    VanishedRow,
+)
+from minercdc.stream.offset import Offset, SuspendedTable
 
 
 class Connector:

@@ -8,11 +8,11 @@ from pathlib import Path
 from tests.spark.connector import Connector
 
 from minercdc.config.load import ConnectorConfig, load_config
-from minercdc.events import SchemaChange
-from minercdc.kafka.file_schema_history import FileSchemaHistory
-from minercdc.offset import Offset, SuspendedTable
-from minercdc.selection import envelope_encoder, topic_names
-from minercdc.sink.segments import SegmentSink
+from minercdc.messages.configured import envelope_encoder, topic_names
+from minercdc.sinks.file_schema_history import FileSchemaHistory
+from minercdc.sinks.segments.writer import SegmentSink
+from minercdc.stream.events import SchemaChange
+from minercdc.stream.offset import Offset, SuspendedTable
 
 
 class SegmentConnector(Connector):

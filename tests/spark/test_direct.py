@@ -15,10 +15,10 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from tests.spark.segments import SegmentConnector, opened, segment_config
 
 from minercdc.config.load import load_config
-from minercdc.events import UNAVAILABLE, Op
 from minercdc.lake import read_changes
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.sink.segment_log import SegmentLog
+from minercdc.sinks.segments.reader import SegmentLog
+from minercdc.stream.events import UNAVAILABLE, Op
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

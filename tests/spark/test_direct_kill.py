@@ -24,8 +24,8 @@ from tests.e2e.sinks import sink_config
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.spark.direct_query import started
 
-from minercdc.sink.files import is_locked
-from minercdc.sink.segment_log import LOCK, SegmentLog
+from minercdc.sinks.durable_files import is_locked
+from minercdc.sinks.segments.reader import LOCK, SegmentLog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,9 +13,9 @@ from tests.spark.connector import Connector
 from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.events import Op, Row
-from minercdc.lake.own_sessions import few_partitions, prefer_few_partitions
+from minercdc.lake.spark.own_sessions import few_partitions, prefer_few_partitions
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import Op, Row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,17 +13,17 @@ from tests.spark.connector import Connector
 from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.contracts import Record
 from minercdc.errors import LakeError
-from minercdc.events import UNAVAILABLE, Op
-from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.topics import TopicNames
 from minercdc.lake import read_changes, start
-from minercdc.lake.avro import AvroTopics
-from minercdc.lake.paths import LakePaths
-from minercdc.lake.state import StateTable
+from minercdc.lake.read.avro import AvroTopics
+from minercdc.lake.tables.paths import LakePaths
+from minercdc.lake.tables.state import StateTable
 from minercdc.local.schema_registry import LocalRegistry
+from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.sinks.kafka.client import KafkaClient
+from minercdc.stream.contracts import Record
+from minercdc.stream.events import UNAVAILABLE, Op
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

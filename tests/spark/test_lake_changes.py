@@ -14,9 +14,9 @@ from tests.spark.connector import Connector
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
-from minercdc.events import UNAVAILABLE, Op
 from minercdc.lake import read_changes
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import UNAVAILABLE, Op
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -20,7 +20,7 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.spark.cluster import Cluster
 from tests.spark.source import scn_of
 
-from minercdc import submit
+from minercdc.cli import submit
 from minercdc.local.artifacts import SPARK
 from minercdc.local.jars import fetch
 from minercdc.local.kafka_broker import KafkaBroker

@@ -13,9 +13,10 @@ from tests.spark.connector import Connector
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
-from minercdc.events import Op
-from minercdc.lake import merger, start, tables
+from minercdc.lake import start, tables
+from minercdc.lake.merge import scheduler as merger
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import Op
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

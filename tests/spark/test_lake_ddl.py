@@ -16,12 +16,12 @@ from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError, LakeError
-from minercdc.events import UNAVAILABLE, Op
-from minercdc.kafka.client import KafkaClient
 from minercdc.lake import read_changes, start, tables
-from minercdc.lake.maintenance import Maintenance
-from minercdc.lake.status import status
+from minercdc.lake.maintain.maintenance import Maintenance
+from minercdc.lake.maintain.status import status
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.sinks.kafka.client import KafkaClient
+from minercdc.stream.events import UNAVAILABLE, Op
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from minercdc.lake.decimals import SHORT_DIGITS, exact_decimal, plain_text, short_decimal, short_text
+from minercdc.lake.read.decimals import SHORT_DIGITS, exact_decimal, plain_text, short_decimal, short_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

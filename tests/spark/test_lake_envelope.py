@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from minercdc.config.load import parse_properties
-from minercdc.events import ChangeEvent, Event, Op, SchemaChange, Scn, SnapshotMark, TransactionInfo, VanishedRow
-from minercdc.kafka.topics import TopicNames
-from minercdc.lake.change_log import ChangeLog
-from minercdc.lake.envelope import with_envelope
+from minercdc.lake.read.envelope import with_envelope
+from minercdc.lake.stream.change_log import ChangeLog
+from minercdc.messages.configured import envelope_encoder
+from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.selection import envelope_encoder
+from minercdc.stream.events import (
+    ChangeEvent,
+    Event,
+    Op,
+    SchemaChange,
+    Scn,
+    SnapshotMark,
+    TransactionInfo,
+    VanishedRow,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,9 +16,9 @@ from tests.spark.connector import Connector
 from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.events import Op, Row
-from minercdc.lake.status import status
+from minercdc.lake.maintain.status import status
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import Op, Row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from tests.spark.connector import Connector
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.events import Op
-from minercdc.kafka.topics import TopicNames
 from minercdc.lake import start
+from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import Op
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +27,7 @@ BAD = replace(GOOD, id=GOOD.id._replace(table="BAD"))
 def test_figures_count_what_was_read_and_merged_and_name_what_is_in_trouble(
     spark: SparkSession, config: ConnectorConfig, connector: Connector
 ) -> None:
-    from minercdc.contracts import Record
+    from minercdc.stream.contracts import Record
 
     connector.time_us = lambda scn: scn * 1_000_000
     for table in (GOOD, BAD):

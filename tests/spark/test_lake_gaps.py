@@ -15,11 +15,11 @@ from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
-from minercdc.events import Op
 from minercdc.lake import tables
 from minercdc.local.kafka_broker import KafkaBroker
-from minercdc.offset import SuspendedTable
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import Op
+from minercdc.stream.offset import SuspendedTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,13 +21,13 @@ from tests.spark.source import lake_config, running, scn_of, sync
 from tests.spark.test_lake_kill import Killed, killed
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.handover import hand_over
-from minercdc.kafka.sink import KafkaSink
-from minercdc.lake.delta import DeltaTable
-from minercdc.lake.snapshot import Snapshot, snapshot
-from minercdc.lake.state import StateTable
-from minercdc.lake.verify import verify
+from minercdc.lake.maintain.verify import verify
+from minercdc.lake.source.snapshot import Snapshot, snapshot
+from minercdc.lake.tables.delta import DeltaTable
+from minercdc.lake.tables.state import StateTable
 from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.operate.offsets.handover import hand_over
+from minercdc.sinks.kafka.sink import KafkaSink
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

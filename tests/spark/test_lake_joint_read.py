@@ -12,10 +12,10 @@ from tests.spark.connector import Connector
 from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.events import Op
-from minercdc.lake.joint_read import JointRead
-from minercdc.lake.pending import Limits
+from minercdc.lake.merge.joint_read import JointRead
+from minercdc.lake.merge.pending import Limits
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import Op
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

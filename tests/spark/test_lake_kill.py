@@ -15,12 +15,12 @@ from tests.spark.connector import Connector
 from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.events import Op
 from minercdc.lake import start
-from minercdc.lake.change_log import ChangeLog
-from minercdc.lake.delta import DeltaTable
-from minercdc.lake.state import StateTable
+from minercdc.lake.stream.change_log import ChangeLog
+from minercdc.lake.tables.delta import DeltaTable
+from minercdc.lake.tables.state import StateTable
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import Op
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from minercdc.lake.latest import FEW_ROWS, latest_records
+from minercdc.lake.merge.latest import FEW_ROWS, latest_records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,12 +14,12 @@ from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
-from minercdc.events import Op
-from minercdc.kafka.client import KafkaClient
 from minercdc.lake import tables
-from minercdc.lake.maintenance import Maintenance
-from minercdc.lake.status import status
+from minercdc.lake.maintain.maintenance import Maintenance
+from minercdc.lake.maintain.status import status
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.sinks.kafka.client import KafkaClient
+from minercdc.stream.events import Op
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

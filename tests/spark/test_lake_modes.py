@@ -14,13 +14,13 @@ from tests.spark.connector import Connector
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
-from minercdc.events import UNAVAILABLE, Op, Row
 from minercdc.lake import start, tables
-from minercdc.lake.merger import Merger
-from minercdc.lake.paths import LakePaths
-from minercdc.lake.rebuild import rebuild
-from minercdc.lake.state import StateTable
+from minercdc.lake.maintain.rebuild import rebuild
+from minercdc.lake.merge.scheduler import Merger
+from minercdc.lake.tables.paths import LakePaths
+from minercdc.lake.tables.state import StateTable
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import UNAVAILABLE, Op, Row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

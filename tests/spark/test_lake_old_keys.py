@@ -10,10 +10,10 @@ from tests.spark.connector import Connector
 from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.events import UNAVAILABLE, Op
 from minercdc.lake import start, tables
-from minercdc.lake.paths import LakePaths
+from minercdc.lake.tables.paths import LakePaths
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import UNAVAILABLE, Op
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,14 +19,15 @@ from tests.spark.test_lake_kill import Killed, killed
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
-from minercdc.events import Op
-from minercdc.lake import merger, start, tables
-from minercdc.lake.delta import DeltaTable
-from minercdc.lake.rebuild import rebuild
-from minercdc.lake.verify import verify
+from minercdc.lake import start, tables
+from minercdc.lake.maintain.rebuild import rebuild
+from minercdc.lake.maintain.verify import verify
+from minercdc.lake.merge import scheduler as merger
+from minercdc.lake.tables.delta import DeltaTable
 from minercdc.local.kafka_broker import KafkaBroker
-from minercdc.offset import SuspendedTable
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import Op
+from minercdc.stream.offset import SuspendedTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

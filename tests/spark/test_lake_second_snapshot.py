@@ -17,11 +17,11 @@ from tests.spark.source import sync as sync_to
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
-from minercdc.events import Op
 from minercdc.lake import tables
-from minercdc.lake.verify import verify
+from minercdc.lake.maintain.verify import verify
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import Op
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

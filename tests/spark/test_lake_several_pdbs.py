@@ -15,19 +15,19 @@ from tests.spark.source import sync
 
 from minercdc.config.load import ConnectorConfig, load_config
 from minercdc.errors import LakeError
-from minercdc.handover import hand_over
-from minercdc.kafka.client import KafkaClient
 from minercdc.lake import read_changes, tables
-from minercdc.lake.delta import DeltaTable
-from minercdc.lake.maintenance import Maintenance
-from minercdc.lake.paths import LakePaths
-from minercdc.lake.rebuild import rebuild_given
-from minercdc.lake.snapshot import snapshot
-from minercdc.lake.state import Entry, StateTable
-from minercdc.lake.status import status
-from minercdc.lake.verify import verify
+from minercdc.lake.maintain.maintenance import Maintenance
+from minercdc.lake.maintain.rebuild import rebuild_given
+from minercdc.lake.maintain.status import status
+from minercdc.lake.maintain.verify import verify
+from minercdc.lake.source.snapshot import snapshot
+from minercdc.lake.tables.delta import DeltaTable
+from minercdc.lake.tables.paths import LakePaths
+from minercdc.lake.tables.state import Entry, StateTable
 from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.operate.offsets.handover import hand_over
 from minercdc.schema.table import TableId
+from minercdc.sinks.kafka.client import KafkaClient
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

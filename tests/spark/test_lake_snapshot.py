@@ -14,13 +14,13 @@ from tests.spark.source import lake_config, running, scn_of, sync
 from tests.spark.test_lake_verify import _STATEMENTS, _VALUES
 
 from minercdc.errors import LakeError
-from minercdc.handover import hand_over
-from minercdc.lake import delta
-from minercdc.lake.delta import Applied, DeltaTable
-from minercdc.lake.paths import LakePaths
-from minercdc.lake.snapshot import Loaded, snapshot
-from minercdc.lake.verify import verify
+from minercdc.lake.maintain.verify import verify
+from minercdc.lake.source.snapshot import Loaded, snapshot
+from minercdc.lake.tables import delta
+from minercdc.lake.tables.delta import Applied, DeltaTable
+from minercdc.lake.tables.paths import LakePaths
 from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.operate.offsets.handover import hand_over
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,9 +14,9 @@ from tests.spark.connector import Connector
 from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.contracts import Record
-from minercdc.events import Op
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.contracts import Record
+from minercdc.stream.events import Op
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

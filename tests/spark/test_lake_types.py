@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from minercdc.config.lake import LakeConfig
 from minercdc.config.sections import ValueConfig
-from minercdc.lake.defaults import fill_of
-from minercdc.lake.types import lake_column
-from minercdc.lake.widening import widened
+from minercdc.config.target.lake import LakeConfig
+from minercdc.lake.tables.defaults import fill_of
+from minercdc.lake.tables.types import lake_column
+from minercdc.lake.tables.widening import widened
 from minercdc.schema.table import Column
 from minercdc.values.codec import ValueHandling, codec_for
 

@@ -13,10 +13,10 @@ from tests.spark.source import lake_config, running, scn_of, sync
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
-from minercdc.lake.delta import DeltaTable
-from minercdc.lake.paths import LakePaths
-from minercdc.lake.state import Entry, StateTable
-from minercdc.lake.verify import Report, verify
+from minercdc.lake.maintain.verify import Report, verify
+from minercdc.lake.tables.delta import DeltaTable
+from minercdc.lake.tables.paths import LakePaths
+from minercdc.lake.tables.state import Entry, StateTable
 from minercdc.local.kafka_broker import KafkaBroker
 
 if TYPE_CHECKING:

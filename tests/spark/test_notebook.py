@@ -11,9 +11,9 @@ import pytest
 from tests.spark.connector import Connector
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.events import Op
-from minercdc.lake.message_types import message_schema
+from minercdc.lake.read.message_types import message_schema
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import Op
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

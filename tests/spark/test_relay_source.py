@@ -12,7 +12,7 @@ from tests.spark.test_direct import Target
 from tests.unit.relay.filling import Filling, change, insert
 from tests.unit.relay.test_http import serving
 
-from minercdc.events import Op
+from minercdc.stream.events import Op
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -18,12 +18,12 @@ from tests.memory_topic import MemoryTopic
 from tests.sandbox_capture.lab import Lab, Reader
 from tests.sandbox_capture.test_kept import lab_of, purge
 
-from minercdc.capture.logminer import kept_writer
-from minercdc.capture.logminer.kept_copies import KeptCopies
-from minercdc.capture.logminer.kept_files import KeptFiles
+from minercdc.capture.logminer.kept import writer as kept_writer
+from minercdc.capture.logminer.kept.copies import KeptCopies
+from minercdc.capture.logminer.kept.files import KeptFiles
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.events import Event, Progress
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import Event, Progress
 
 ROWS = int(os.environ.get("MINERCDC_KEPT_ROWS", "2000"))
 BLOCKS = 20 if ROWS >= 100_000 else 4

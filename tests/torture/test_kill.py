@@ -20,7 +20,7 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.kafka.consume import read_committed
 from tests.torture.chain import Chain
 
-from minercdc.demo.processes import Command
+from minercdc.local.demo.processes import Command
 from minercdc.local.kafka_broker import KafkaBroker
 
 KILLS = int(os.environ.get("MINERCDC_KILLS", "10"))

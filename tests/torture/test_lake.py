@@ -23,14 +23,14 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.spark.source import lake_config, scn_of, sync
 from tests.torture.shapes import Shapes
 
-from minercdc.config.lake import Mode
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.target.lake import Mode
 from minercdc.lake import start, tables
-from minercdc.lake.change_log import ChangeLog
-from minercdc.lake.delta import DeltaTable
-from minercdc.lake.rebuild import rebuild
-from minercdc.lake.state import StateTable
-from minercdc.lake.verify import verify
+from minercdc.lake.maintain.rebuild import rebuild
+from minercdc.lake.maintain.verify import verify
+from minercdc.lake.stream.change_log import ChangeLog
+from minercdc.lake.tables.delta import DeltaTable
+from minercdc.lake.tables.state import StateTable
 from minercdc.local.kafka_broker import KafkaBroker
 
 if TYPE_CHECKING:

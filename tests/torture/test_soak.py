@@ -24,7 +24,7 @@ from tests.e2e.connector import run_to_end
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.torture.test_kill import TABLES, await_end, await_phase, judge, session, torture_sandbox, write_config, write_end
 
-from minercdc.demo.processes import Command
+from minercdc.local.demo.processes import Command
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.ports import free_port
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from minercdc.cli.errors_page import errors_page
-from minercdc.cli.types_page import types_page
+from minercdc.cli.pages.errors import errors_page
+from minercdc.cli.pages.types import types_page
 from minercdc.config.document import configuration_page
-from minercdc.rules.catalogue import BY_NAME
-from minercdc.rules.page import checks_page
+from minercdc.operate.check.catalogue import BY_NAME
+from minercdc.operate.check.page import checks_page
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

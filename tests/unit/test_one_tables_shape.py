@@ -9,22 +9,22 @@ from dataclasses import replace
 import pytest
 from tests.runs import encode_run_of
 from tests.scripted import At, ScriptedCapture, Store, at, parts_of
-from tests.unit.formats.golden import Registry
-from tests.unit.kafka.test_envelope import NEW, ORDERS
-from tests.unit.kafka.test_envelope import encoder as with_numbers
-from tests.unit.kafka.test_record_schemas import ODD, SCHEMAS, avro, converter, encoder
-from tests.unit.transforms.made import KAFKA, UNWRAP, chain, configured
+from tests.unit.messages.formats.golden import Registry
+from tests.unit.messages.test_envelope import NEW, ORDERS
+from tests.unit.messages.test_envelope import encoder as with_numbers
+from tests.unit.messages.test_record_schemas import ODD, SCHEMAS, avro, converter, encoder
+from tests.unit.messages.transforms.made import KAFKA, UNWRAP, chain, configured
 
-from minercdc.engine import run_once
 from minercdc.errors import DecodeError, RecordSchemaError, SharedTopicError, ValueDecodeError
-from minercdc.events import ChangeEvent, Event, Op, Progress, Row, SchemaChange, Scn, TransactionInfo
-from minercdc.left_out import is_skipped
-from minercdc.metrics import Counters
-from minercdc.offset import Offset, Position
-from minercdc.pipeline import Pipeline, PipelineFactory
+from minercdc.messages.transforms.catalog import chain_of
+from minercdc.messages.transforms.encoding import RecordTransformer
+from minercdc.pipeline.engine import run_once
+from minercdc.pipeline.pipeline import Pipeline, PipelineFactory
+from minercdc.pipeline.undecodable import is_skipped
 from minercdc.schema.table import Column, TableSchema
-from minercdc.transforms.catalog import chain_of
-from minercdc.transforms.encoding import RecordTransformer
+from minercdc.stream.counters.connector import Counters
+from minercdc.stream.events import ChangeEvent, Event, Op, Progress, Row, SchemaChange, Scn, TransactionInfo
+from minercdc.stream.offset import Offset, Position
 
 pytestmark = pytest.mark.usefixtures("as_runs")
 INFO = TransactionInfo("x0", Scn(1), Scn(100), 0, 0, 1, None)

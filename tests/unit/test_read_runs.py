@@ -11,12 +11,23 @@ from tests.runs import encode_run_of
 from tests.scripted import LAZY, Clock, MemorySink, NoHistory, RowEncoder, ScriptedCapture, Store
 
 from minercdc.errors import DecodeError, ValueDecodeError
-from minercdc.events import ChangeEvent, Event, FetchedRow, FetchedRows, Op, Progress, ReadRun, Row, Scn, SnapshotMark
-from minercdc.metrics import Counters
-from minercdc.pipeline import Pipeline, PipelineFactory
-from minercdc.publisher import publish
+from minercdc.pipeline.pipeline import Pipeline, PipelineFactory
+from minercdc.pipeline.publisher import publish
+from minercdc.pipeline.suspension import Suspensions
 from minercdc.schema.table import Column, TableId, TableNames, TableSchema
-from minercdc.suspension import Suspensions
+from minercdc.stream.counters.connector import Counters
+from minercdc.stream.events import (
+    ChangeEvent,
+    Event,
+    FetchedRow,
+    FetchedRows,
+    Op,
+    Progress,
+    ReadRun,
+    Row,
+    Scn,
+    SnapshotMark,
+)
 
 TABLE = TableSchema(TableId("D", "S", "T"), (Column("N", "NUMBER"),), ())
 ONE, SEVERAL = TableNames("D"), TableNames()

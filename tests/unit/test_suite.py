@@ -59,7 +59,7 @@ def test_every_file_of_tests_is_in_a_part_and_the_gate_can_run_it() -> None:
     [
         (["docs/lake.md", "CHANGELOG.md", "docs/capture/olr.md"], ["lint", "docs-test"]),
         (["README.md"], ["test"]),
-        (["src/minercdc/lake/merger.py", "docs/lake.md"], ["test"]),
+        (["src/minercdc/lake/merge/scheduler.py", "docs/lake.md"], ["test"]),
         (["sandbox/src/minercdc_sandbox/page.py"], ["test", "test-all PART='unit sandbox'"]),
         (["sandbox/docs/sandbox.md"], ["lint", "docs-test"]),
         (["src/minercdc/native/scan.c"], ["test", "test-all PART='python fuzz'"]),
@@ -115,7 +115,7 @@ def test_the_table_says_what_is_not_known_of_these_sources() -> None:
 
 
 def test_mutants_are_python_and_differ(tmp_path: Path) -> None:
-    for path in ("src/minercdc/schema/tables.py", "src/minercdc/lake/pending.py", "src/minercdc/engine.py"):
+    for path in ("src/minercdc/schema/tables.py", "src/minercdc/lake/merge/pending.py", "src/minercdc/pipeline/engine.py"):
         source = (ROOT / path).read_text()
         copy = tmp_path / path
         copy.parent.mkdir(parents=True, exist_ok=True)

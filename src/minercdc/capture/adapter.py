@@ -11,16 +11,16 @@ from typing import Protocol
 import oracledb
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.contracts import Capture, KeyedTopic, OpenTransactions
 from minercdc.errors import MinerCdcError
-from minercdc.events import ChangeEvent, TransactionInfo
-from minercdc.metrics import Counters
-from minercdc.offset import Position
-from minercdc.oracle.object_ids import ObjectIds
+from minercdc.oracle.dictionary.object_ids import ObjectIds
 from minercdc.oracle.prerequisites import CapturePrerequisites
-from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.stream.contracts import Capture, KeyedTopic, OpenTransactions
+from minercdc.stream.counters.connector import Counters
+from minercdc.stream.events import ChangeEvent, TransactionInfo
+from minercdc.stream.offset import Position
 
 
 class Reselect(Protocol):

@@ -12,7 +12,7 @@ from minercdc.capture.logminer.adapter import LogMinerFactory
 from minercdc.capture.olr.adapter import OlrFactory
 from minercdc.capture.txlog.adapter import TxlogFactory
 from minercdc.errors import ConfigError
-from minercdc.offset import Offset
+from minercdc.stream.offset import Offset
 
 ADAPTERS: Mapping[str, AdapterFactory] = {
     "logminer": LogMinerFactory(committed=False),

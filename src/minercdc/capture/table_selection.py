@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from minercdc.capture.registry import adapter_factory
 from minercdc.config.load import ConnectorConfig
 from minercdc.oracle.connect import database_names
-from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableNames
+from minercdc.schema.table_filter import TableFilter
 
 
 def table_filter(config: ConnectorConfig, database: str = "") -> TableFilter:

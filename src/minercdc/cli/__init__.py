@@ -60,10 +60,10 @@ from minercdc.cli.txlog import txlog
 from minercdc.errors import ConfigError, FencedError, MinerCdcError, PrerequisiteError
 
 if TYPE_CHECKING:
-    from minercdc.connector import Connector
     from minercdc.local.kafka_broker import KafkaBroker
     from minercdc.local.schema_registry import LocalRegistry
     from minercdc.oracle.prerequisites import Finding
+    from minercdc.pipeline.connector import Connector
 
 app = typer.Typer(
     add_completion=False,
@@ -184,8 +184,8 @@ def run(
     from minercdc.cli.display import display
     from minercdc.cli.next_steps import connector_steps
     from minercdc.config.load import load_config
-    from minercdc.connector import Connector
-    from minercdc.loadable import not_loadable
+    from minercdc.operate.check.config_imports import not_loadable
+    from minercdc.pipeline.connector import Connector
 
     console = Console(stderr=True)
     log_to(console, verbose)
@@ -223,7 +223,7 @@ def check(
     ] = False,
 ) -> None:
     """Print what database, Kafka, registry and disk lack, with what it is for and what fixes it; exit status 3 when capture cannot start."""
-    from minercdc.rules.page import checks_page, lines_of
+    from minercdc.operate.check.page import checks_page, lines_of
 
     if rules:
         sys.stdout.write(checks_page())
@@ -232,8 +232,8 @@ def check(
         raise typer.BadParameter("the file of the configuration is needed, or --rules")
     Stop(patience=0, status=UNFINISHED)  # the clients' calls do not let Python's handlers run while a server does not answer
     from minercdc.config.load import load_config
-    from minercdc.loadable import not_loadable
-    from minercdc.rules.examination import examine
+    from minercdc.operate.check.config_imports import not_loadable
+    from minercdc.operate.check.examination import examine
 
     out = Console(highlight=False, markup=False, soft_wrap=True)
     findings: list[Finding] = []
@@ -254,7 +254,7 @@ def verify(config: ConfigFile, table: OneTable = None, verbose: Verbose = False)
     """Compare the topics with Oracle's tables at the newest SCN that is complete in Kafka; exit status 1 when they differ."""
     Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
-    from minercdc.verification import verify as compare
+    from minercdc.operate.verify import verify as compare
 
     loaded = load_config(config)
     log_to(errors, verbose)
@@ -277,7 +277,7 @@ def config(
         return
     from minercdc.config.in_force import report
     from minercdc.config.load import load_config
-    from minercdc.loadable import not_loadable
+    from minercdc.operate.check.config_imports import not_loadable
 
     sys.stdout.write(report(load_config(file, not_loadable), file))
 
@@ -287,8 +287,8 @@ def plan(config: ConfigFile) -> None:
     """Print what a start would do: tables, topics, types, rows, estimated time, redo rate and grants; nothing is written."""
     Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
-    from minercdc.loadable import not_loadable
-    from minercdc.plan import plan as lines
+    from minercdc.operate.check.config_imports import not_loadable
+    from minercdc.operate.check.start_plan import plan as lines
 
     loaded = load_config(config, not_loadable)
     log_to(errors, verbose=False)
@@ -303,8 +303,8 @@ def bundle(
 ) -> None:
     """Write an archive for a bug report: configuration, versions, state and figures, without secrets, rows and keys."""
     Stop(patience=0, status=UNFINISHED)
-    from minercdc.bundle import write_bundle
     from minercdc.config.load import load_config
+    from minercdc.operate.bundle import write_bundle
 
     loaded = load_config(config)
     log_to(errors, verbose=False)
@@ -315,7 +315,7 @@ def bundle(
 @app.command()
 def types() -> None:
     """Print what each Oracle type becomes in the topic and in Spark, as Markdown."""
-    from minercdc.cli.types_page import types_page
+    from minercdc.cli.pages.types import types_page
 
     sys.stdout.write(types_page())
 
@@ -323,7 +323,7 @@ def types() -> None:
 @app.command(name="errors")
 def error_codes() -> None:
     """Print what each error code means and what to do about it, as Markdown."""
-    from minercdc.cli.errors_page import errors_page
+    from minercdc.cli.pages.errors import errors_page
 
     sys.stdout.write(errors_page())
 
@@ -394,6 +394,6 @@ def demo(
     directory: Annotated[Path | None, typer.Option(help="Keep everything here instead of in a temporary directory.")] = None,
 ) -> None:
     """Run everything on this machine and prove the lake equal to the source."""
-    from minercdc.demo.play import play
+    from minercdc.local.demo.play import play
 
     raise SystemExit(play(directory))

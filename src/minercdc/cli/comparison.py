@@ -11,7 +11,7 @@ from minercdc.cli.output import errors, progress
 from minercdc.cli.pasting import pasteable
 
 if TYPE_CHECKING:
-    from minercdc.lake.verify import Report, TableReport
+    from minercdc.lake.maintain.verify import Report, TableReport
 
 
 @contextmanager

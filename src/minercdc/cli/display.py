@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from minercdc.metrics import Counters, RequestedScan
+from minercdc.stream.counters.connector import Counters, RequestedScan
 
 log = logging.getLogger("minercdc")
 

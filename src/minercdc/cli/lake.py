@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from minercdc.config.load import ConnectorConfig
-    from minercdc.figures.lake import LakeFigures
-    from minercdc.lake.snapshot import Loaded
+    from minercdc.lake.source.snapshot import Loaded
+    from minercdc.stream.counters.lake import LakeFigures
 
 _STOP_SECONDS = 8.0  # Spark ends its jobs and its JVM
 _TRIES = 3  # of a table whose undo is gone, or that is altered meanwhile
@@ -77,9 +77,9 @@ lake = typer.Typer(
 def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
     """A session of this process, which ends with the block. Sets `stop.leaving`, so that the JVM does not outlast the
     process. Raises ConfigError when the sink is not Kafka, and as `lake.spark_session.session`."""
-    from minercdc.lake.spark_session import session
+    from minercdc.lake.spark.session import session
     from minercdc.local.spark import end_java, kill_java
-    from minercdc.sink.opening import need_kafka
+    from minercdc.sinks.opening import need_kafka
 
     need_kafka(config, "`minercdc lake`", 'spark.readStream.format("minercdc") reads segments: docs/sinks.md.')
 
@@ -101,7 +101,7 @@ def _metrics(config: ConnectorConfig, figures: LakeFigures) -> Iterator[None]:
     if config.lake.minercdc_lake_http_port is None:
         yield
         return
-    from minercdc.exposition.lake import serve_lake
+    from minercdc.observe.prometheus.lake import serve_lake
 
     host = config.lake.minercdc_lake_http_host
     server, thread = serve_lake(figures, config.identity.name, host, config.lake.minercdc_lake_http_port)
@@ -121,7 +121,7 @@ def stream(config: ConfigFile, verbose: Verbose = False) -> None:
     from minercdc.cli.next_steps import lake_steps
     from minercdc.config.load import load_config
     from minercdc.lake import start
-    from minercdc.lake.paths import LakePaths
+    from minercdc.lake.tables.paths import LakePaths
 
     loaded = load_config(config)
     log_to(errors, verbose)
@@ -140,7 +140,7 @@ def verify(config: ConfigFile, table: OneTable = None, verbose: Verbose = False)
     """Compare the lake's tables with Oracle's at the newest SCN that is complete in the lake; exit status 1 when they differ."""
     stop = Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
-    from minercdc.lake.verify import verify as compare
+    from minercdc.lake.maintain.verify import verify as compare
 
     loaded = load_config(config)
     log_to(errors, verbose)
@@ -160,8 +160,8 @@ def snapshot(
     stop = Stop(patience=0, status=UNFINISHED)
     from minercdc.cli.next_steps import handover_steps
     from minercdc.config.load import load_config
-    from minercdc.handover import hand_over
-    from minercdc.lake.snapshot import snapshot as load
+    from minercdc.lake.source.snapshot import snapshot as load
+    from minercdc.operate.offsets.handover import hand_over
 
     loaded = load_config(config)
     log_to(errors, verbose)
@@ -188,7 +188,7 @@ def status(
     stop = Stop(patience=0, status=UNFINISHED)
     from minercdc.cli.lake_status import as_document, show
     from minercdc.config.load import load_config
-    from minercdc.lake.status import status as look
+    from minercdc.lake.maintain.status import status as look
 
     loaded = load_config(config)
     log_to(errors, verbose)
@@ -205,12 +205,12 @@ def status(
 
 @lake.command()
 def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = False) -> None:
-    """Join the tables' small files, and remove what is older than minercdc.lake.retention.ms; the lake may run meanwhile."""
+    """Join the tables' small files, and remove what is older than minercdc.lake.maintain.retention.ms; the lake may run meanwhile."""
     stop = Stop(patience=0, status=UNFINISHED)
     from minercdc.cli.lake_status import size
     from minercdc.config.load import load_config
-    from minercdc.kafka.client import KafkaClient
-    from minercdc.lake.maintenance import Maintained, Maintenance
+    from minercdc.lake.maintain.maintenance import Maintained, Maintenance
+    from minercdc.sinks.kafka.client import KafkaClient
 
     loaded = load_config(config)
     log_to(errors, verbose)
@@ -237,7 +237,7 @@ def rebuild(
     """Make a table again, from the change log where that has all of it, else from Oracle; its quarantine ends with that."""
     stop = Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
-    from minercdc.lake.rebuild import rebuild_given
+    from minercdc.lake.maintain.rebuild import rebuild_given
 
     loaded = load_config(config)
     log_to(errors, verbose)

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from minercdc.cli.display import Rate, Ticker
-from minercdc.figures.lake import LakeFigures
+from minercdc.stream.counters.lake import LakeFigures
 
 _MOST_TABLES = 12
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from minercdc.cli.pasting import pasteable
 
 if TYPE_CHECKING:
-    from minercdc.lake.status import LakeStatus, TableStatus
+    from minercdc.lake.maintain.status import LakeStatus, TableStatus
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 

@@ -15,8 +15,8 @@ from minercdc.cli.pasting import program
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError
 from minercdc.local.ports import EVERYWHERE
-from minercdc.send_signal import usable_channel
-from minercdc.signals.token import token_file
+from minercdc.observe.http.token import token_file
+from minercdc.operate.signals.send import usable_channel
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 

@@ -13,7 +13,7 @@ from minercdc.cli.pasting import pasteable
 from minercdc.cli.stopping import UNFINISHED, Stop
 
 if TYPE_CHECKING:
-    from minercdc.repositioning import Repositioning
+    from minercdc.operate.offsets.move import Repositioning
 
 offsets = typer.Typer(no_args_is_help=True, help="Show, move, take along or remove the stored offset of a connector.")
 Yes = Annotated[bool, typer.Option("--yes", help="Store it; otherwise it is only shown.")]
@@ -29,7 +29,7 @@ def show(config: ConfigFile, verbose: Verbose = False) -> None:
     """Print where the connector goes on, what is under way, and whether what it has to read is there."""
     Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
-    from minercdc.stored_offset import read_stored, report
+    from minercdc.operate.offsets.read import read_stored, report
 
     loaded = load_config(config)
     log_to(errors, verbose)
@@ -49,7 +49,7 @@ def export(config: ConfigFile, verbose: Verbose = False) -> None:
     Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
     from minercdc.errors import ConfigError
-    from minercdc.stored_offset import read_stored, to_document
+    from minercdc.operate.offsets.read import read_stored, to_document
 
     loaded = load_config(config)
     log_to(errors, verbose)
@@ -83,11 +83,11 @@ def import_offset(
     loaded = load_config(config)
     log_to(errors, verbose)
     if file is not None:
-        from minercdc.repositioning import look_import
+        from minercdc.operate.offsets.move import look_import
 
         _carry_out(look_import(loaded, file), config, yes)
         return
-    from minercdc.migration.importing import look
+    from minercdc.operate.offsets.debezium.importing import look
 
     assert from_debezium is not None
     found = look(loaded, from_debezium)
@@ -112,7 +112,7 @@ def set_offset(
     """Go on after another SCN or time; says what is delivered again, or never, and does it with --yes."""
     Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
-    from minercdc.repositioning import look_set
+    from minercdc.operate.offsets.move import look_set
 
     if (scn is None) == (time is None):
         raise typer.BadParameter("give either --scn or --time")
@@ -126,7 +126,7 @@ def reset(config: ConfigFile, yes: Yes = False, verbose: Verbose = False) -> Non
     """Remove the offset, so that the next start is the first one; says what that means, and does it with --yes."""
     Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
-    from minercdc.repositioning import look_reset
+    from minercdc.operate.offsets.move import look_reset
 
     loaded = load_config(config)
     log_to(errors, verbose)

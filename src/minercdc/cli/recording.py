@@ -12,8 +12,8 @@ from minercdc.cli.output import ConfigFile, Verbose, errors, log_to
 from minercdc.cli.stopping import Stop
 
 if TYPE_CHECKING:
-    from minercdc.contracts import Record
-    from minercdc.recording.recording import Recorded
+    from minercdc.operate.recording.recording import Recorded
+    from minercdc.stream.contracts import Record
 
 
 def record(
@@ -41,9 +41,9 @@ def record(
     stop = Stop(10.0)
     from minercdc.config.load import load_config
     from minercdc.errors import ConfigError
-    from minercdc.recording.recording import Limits
-    from minercdc.recording.recording import record as make
-    from minercdc.stored_offset import read_stored
+    from minercdc.operate.offsets.read import read_stored
+    from minercdc.operate.recording.recording import Limits
+    from minercdc.operate.recording.recording import record as make
 
     loaded = load_config(config)
     log_to(errors, verbose)
@@ -75,7 +75,7 @@ def replay(
 ) -> None:
     """Decode a recorded mining session: print topic, key and value of each record as the connector makes them, and end as it ended."""
     Stop(2.0)
-    from minercdc.recording.replaying import replay as decode
+    from minercdc.operate.recording.replaying import replay as decode
 
     log_to(errors, verbose)
     try:

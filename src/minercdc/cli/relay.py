@@ -34,7 +34,7 @@ Words = Annotated[
 def relay(words: Words, verbose: Verbose = False) -> None:
     """Capture changes into a buffer that many clients read over HTTP; prints `ready HOST:PORT` when they may connect."""
     from minercdc.config.load import load_relay_config
-    from minercdc.loadable import not_loadable
+    from minercdc.operate.check.config_imports import not_loadable
 
     match words:
         case [config] if config != _SCHEMAS:
@@ -50,7 +50,7 @@ def relay(words: Words, verbose: Verbose = False) -> None:
 
 
 def _serve(config: ConnectorConfig, stop: Stop) -> None:
-    from minercdc.relay.server import Relay
+    from minercdc.relay.server.process import Relay
 
     Relay(config).run(stop, lambda address: print(f"ready {address}", flush=True))
     logging.getLogger(__name__).info("stopped")
@@ -60,8 +60,8 @@ def _schemas(config: ConnectorConfig) -> None:
     """Generate what is missing in the registry, and print as Databus's generator does. Raises RelayError when the registry
     cannot be read or written, SourceError or PrerequisiteError when Oracle cannot be reached or read, and ConfigError
     when the configuration does not fit the tables."""
-    from minercdc.relay.server import registry_of
-    from minercdc.selection import key_columns, published_columns
+    from minercdc.messages.configured import key_columns, published_columns
+    from minercdc.relay.server.process import registry_of
 
     registry = registry_of(config)
     published, keys = published_columns(config.filters), key_columns(config.filters)
@@ -80,7 +80,7 @@ def _schemas(config: ConnectorConfig) -> None:
 def _tables(config: ConnectorConfig) -> list[TableSchema]:
     from minercdc.capture.table_selection import table_filter
     from minercdc.oracle.connect import connect, database_name
-    from minercdc.oracle.dictionary import read_table_ids, read_tables
+    from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
     from minercdc.values.supported import without_unsupported
 
     with closing(connect(config.database, "pdb")) as connection:

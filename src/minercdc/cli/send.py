@@ -15,7 +15,7 @@ from minercdc.cli.output import waiting
 from minercdc.cli.pasting import name_config
 from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.errors import ConfigError
-from minercdc.offset import JsonValue
+from minercdc.stream.offset import JsonValue
 
 signals = typer.Typer(no_args_is_help=True, help="Ask a running connector for something.")
 
@@ -65,8 +65,8 @@ class _How:
 
 def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValue]) -> None:
     from minercdc.config.load import load_config
-    from minercdc.send_signal import check_signal, send_signal, usable_channel
-    from minercdc.signal_answers import answers, is_failure, notifications_of
+    from minercdc.operate.signals.answers import answers, is_failure, notifications_of
+    from minercdc.operate.signals.send import check_signal, send_signal, usable_channel
 
     config = load_config(context.obj)
     identity = how.identity or str(uuid4())

@@ -47,8 +47,8 @@ def status(
 def _fetch(path: Path) -> dict[str, Any]:
     from minercdc.config.load import load_config
     from minercdc.errors import ConfigError
-    from minercdc.http_port.client import fetch_status
-    from minercdc.signals.token import http_token
+    from minercdc.observe.http.client import fetch_status
+    from minercdc.observe.http.token import http_token
 
     config = load_config(path)
     port = config.signals.minercdc_http_port

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 
-from minercdc.scratch import remove_temporary_directories
+from minercdc.stream.temporary import remove_temporary_directories
 
 UNFINISHED = 130  # as of a shell whose command Ctrl-C ended
 

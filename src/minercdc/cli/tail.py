@@ -27,7 +27,7 @@ def tail(
     """Print the latest messages of the table topics, and new ones as they come, until stopped."""
     stop = Stop(2.0)
     from minercdc.config.load import load_config
-    from minercdc.tail import tail as messages
+    from minercdc.operate.tail import tail as messages
 
     begin = None if since is None else _moment(since)
     loaded = load_config(config)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import oracledb
 
     from minercdc.config.load import ConnectorConfig
-    from minercdc.offset import Position
     from minercdc.schema.table import TableSchema
+    from minercdc.stream.offset import Position
 
 txlog = typer.Typer(
     no_args_is_help=True,
@@ -122,13 +122,13 @@ def _read_up_to(config: ConnectorConfig) -> int:
 
 def _position(config: ConnectorConfig) -> Position | None:
     """What the connector or relay goes on from; None when it stored nothing. Raises as `stored_position`, of a relay RelayError."""
-    from minercdc.stored_offset import position_of, stored_position
+    from minercdc.operate.offsets.read import position_of, stored_position
 
     if config.sink.debezium_sink_type != "relay":
         return stored_position(config)
-    from minercdc.config.sink import relay_directory
-    from minercdc.kafka.offset_json import offset_from_bytes
-    from minercdc.relay.progress_file import OffsetFile
+    from minercdc.config.target.sink import relay_directory
+    from minercdc.relay.buffer.progress_file import OffsetFile
+    from minercdc.stream.offset_json import offset_from_bytes
 
     kept = OffsetFile(relay_directory(config.capture.minercdc_state_dir, _name(config)) / "offset.json").load()
     if kept is None or kept.offset is None:
@@ -165,7 +165,7 @@ def _tables(connection: oracledb.Connection, config: ConnectorConfig) -> list[Ta
     from minercdc.capture.table_selection import table_filter
     from minercdc.capture.txlog.installation import refuse_unusable
     from minercdc.oracle.connect import database_name
-    from minercdc.oracle.dictionary import read_table_ids, read_tables
+    from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
     from minercdc.signals.stage_builder import mined_tables, signal_table
 
     mined = mined_tables(table_filter(config), signal_table(config))

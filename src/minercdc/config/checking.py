@@ -11,10 +11,10 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import PydanticUndefined
 
-from minercdc.config.own_topics import topics_of_their_own
-from minercdc.config.secondary import contradictions_of_secondary
 from minercdc.config.section import Section, Sound, UnreadableVariableError, holds, leaving_out, one_of
-from minercdc.config.sink import brokers_given, channels_of_sink, history_of_sink
+from minercdc.config.source.secondary import contradictions_of_secondary
+from minercdc.config.target.own_topics import topics_of_their_own
+from minercdc.config.target.sink import brokers_given, channels_of_sink, history_of_sink
 
 _STANDS_IN: Final = "x"  # for a required text that is missing
 

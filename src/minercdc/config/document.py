@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from minercdc.config import debezium
+from minercdc.config.debezium import ignored as debezium
+from minercdc.config.debezium.renaming import DRIVER, RENAMED, RENAMED_PREFIXES
 from minercdc.config.load import SECTIONS
-from minercdc.config.renaming import DRIVER, RENAMED, RENAMED_PREFIXES
 
 _INTRODUCTION = """\
 # Configuration

@@ -17,7 +17,7 @@ from typing import Final
 import javaproperties
 import yaml
 
-from minercdc.config.messages import without_salt
+from minercdc.config.messages.content import without_salt
 from minercdc.config.section import no_text
 from minercdc.errors import ConfigError
 

@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from minercdc.config import debezium
+from minercdc.config.debezium import ignored as debezium
 from minercdc.config.load import SECTIONS, ConnectorConfig
-from minercdc.config.messages import without_salt
+from minercdc.config.messages.content import without_salt
 from minercdc.config.section import Section, environment_name, property_of
 from minercdc.config.urls import HIDDEN as HIDDEN
 from minercdc.config.urls import without_secrets

@@ -14,31 +14,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, get_type_hints
 
-from minercdc.config import debezium
-from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
-from minercdc.config.adapters import of_other_adapters
 from minercdc.config.checking import checked, contradictions
-from minercdc.config.converters import JSON, ConverterConfig
-from minercdc.config.custom_converters import CustomConverter, take_custom_converters
-from minercdc.config.elsewhere import elsewhere, take_known_elsewhere, take_not_read
-from minercdc.config.envelopes import without_envelope
+from minercdc.config.debezium import ignored as debezium
+from minercdc.config.debezium.elsewhere import elsewhere, take_known_elsewhere, take_not_read
+from minercdc.config.debezium.kafka_client import as_librdkafka, take_client, take_kafka
+from minercdc.config.debezium.renaming import Spelled, default_formats, is_of_server, spelled
 from minercdc.config.files import FileProperties, read_file
-from minercdc.config.flashback import FlashbackConfig
-from minercdc.config.fors import ForsConfig
-from minercdc.config.heartbeat import HeartbeatConfig
-from minercdc.config.kafka_client import as_librdkafka, take_client, take_kafka
-from minercdc.config.lake import LakeConfig
-from minercdc.config.log_mining import LogMiningConfig
-from minercdc.config.messages import ColumnRule, MessageConfig, take_column_rules
-from minercdc.config.olr import OlrConfig
-from minercdc.config.places import UNRESOLVED, independent, origin, placed
-from minercdc.config.post_processors import take_post_processors
+from minercdc.config.messages.content import ColumnRule, MessageConfig, take_column_rules
+from minercdc.config.messages.converters import JSON, ConverterConfig
+from minercdc.config.messages.custom_converters import CustomConverter, take_custom_converters
+from minercdc.config.messages.envelopes import without_envelope
+from minercdc.config.messages.post_processors import take_post_processors
+from minercdc.config.messages.schema_names import prefix_in_schemas
+from minercdc.config.property_places import UNRESOLVED, independent, origin, placed
 from minercdc.config.providers import Providers, take_providers, variables_used
-from minercdc.config.relay import RelayConfig, implied, refused_by_relay
-from minercdc.config.renaming import Spelled, default_formats, is_of_server, spelled
-from minercdc.config.schema_history import SchemaHistoryConfig
-from minercdc.config.schema_names import prefix_in_schemas
-from minercdc.config.secondary import SecondaryConfig
 from minercdc.config.section import Section, environment_name, no_text
 from minercdc.config.sections import (
     CaptureConfig,
@@ -51,11 +40,22 @@ from minercdc.config.sections import (
     TopicConfig,
     ValueConfig,
 )
-from minercdc.config.selects import SELECT_OVERRIDE, take_selects, unpaired
-from minercdc.config.sink import SinkConfig, adapt_to_sink
-from minercdc.config.topics import take_creation
-from minercdc.config.transforms import Transformation, take_transformations
-from minercdc.config.txlog import TxlogConfig
+from minercdc.config.source.adapters import of_other_adapters
+from minercdc.config.source.flashback import FlashbackConfig
+from minercdc.config.source.fors_olr import ForsConfig
+from minercdc.config.source.log_mining import LogMiningConfig
+from minercdc.config.source.olr import OlrConfig
+from minercdc.config.source.secondary import SecondaryConfig
+from minercdc.config.source.selects import SELECT_OVERRIDE, take_selects, unpaired
+from minercdc.config.source.signals import IncrementalConfig, NotificationConfig, SignalConfig
+from minercdc.config.source.txlog import TxlogConfig
+from minercdc.config.target.heartbeat import HeartbeatConfig
+from minercdc.config.target.lake import LakeConfig
+from minercdc.config.target.relay import RelayConfig, implied, refused_by_relay
+from minercdc.config.target.schema_history import SchemaHistoryConfig
+from minercdc.config.target.sink import SinkConfig, adapt_to_sink
+from minercdc.config.target.topics import take_creation
+from minercdc.config.transforms.chain import Transformation, take_transformations
 from minercdc.errors import ConfigError
 
 log = logging.getLogger(__name__)

@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator
 
-from minercdc.config.database import DatabaseConfig as DatabaseConfig
-from minercdc.config.lake import LakeConfig as LakeConfig
 from minercdc.config.section import PatternList, Section, WordList, rule
-from minercdc.config.snapshot import SnapshotConfig as SnapshotConfig
-from minercdc.config.topics import TRANSPORTABLE as TRANSPORTABLE
-from minercdc.config.topics import TopicConfig as TopicConfig
+from minercdc.config.source.database import DatabaseConfig as DatabaseConfig
+from minercdc.config.source.snapshot import SnapshotConfig as SnapshotConfig
+from minercdc.config.target.lake import LakeConfig as LakeConfig
+from minercdc.config.target.topics import TRANSPORTABLE as TRANSPORTABLE
+from minercdc.config.target.topics import TopicConfig as TopicConfig
 from minercdc.config.urls import is_http
 from minercdc.schema.patterns import configured_pattern
 

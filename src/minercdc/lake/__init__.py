@@ -9,12 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minercdc.lake.app import Lake, start
-    from minercdc.lake.direct import register
-    from minercdc.lake.message_types import MessageSchema, message_schema
-    from minercdc.lake.reader import LakeTables, tables
-    from minercdc.lake.spark_session import session
-    from minercdc.lake.stream import read_changes
+    from minercdc.lake.read.message_types import MessageSchema, message_schema
+    from minercdc.lake.read.reader import LakeTables, tables
+    from minercdc.lake.source.segments import register
+    from minercdc.lake.spark.session import session
+    from minercdc.lake.stream.app import Lake, start
+    from minercdc.lake.stream.topics import read_changes
 
 __all__ = ["Lake", "LakeTables", "MessageSchema", "message_schema", "read_changes", "register", "session", "start", "tables"]
 

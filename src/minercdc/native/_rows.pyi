@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
-from minercdc.contracts import Record
-from minercdc.events import ChangeEvent, Progress, TransactionInfo
 from minercdc.native.plan import Decoder, PrintedCell, ScannedColumn
 from minercdc.schema.table import TableId, TableSchema
+from minercdc.stream.contracts import Record
+from minercdc.stream.events import ChangeEvent, Progress, TransactionInfo
 
 CONSTANTS: Mapping[str, int]
 FIELDS: tuple[str, ...]

@@ -27,9 +27,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-from minercdc.contracts import Record
+from minercdc.stream.contracts import Record
 from minercdc.errors import MiningSessionError, ValueDecodeError
-from minercdc.events import ChangeEvent, TransactionInfo
+from minercdc.stream.events import ChangeEvent, TransactionInfo
 
 
 cdef extern from "core.h":

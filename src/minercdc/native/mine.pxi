@@ -1,4 +1,4 @@
-"""Fetched rows to committed transactions: what `capture/logminer/buffered.py` does, for the usual rows."""
+"""Fetched rows to committed transactions: what `capture/logminer/buffer/buffered.py` does, for the usual rows."""
 
 
 

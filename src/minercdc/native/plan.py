@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Protocol, TypeAlias
 
-from minercdc.events import Op, Row
 from minercdc.schema.table import Column, TableSchema
+from minercdc.stream.events import Op, Row
 from minercdc.values.codec import FieldType
 from minercdc.values.family import Reading
 

@@ -52,7 +52,7 @@ size_t block_part(const char *data, size_t size, size_t at, size_t most);
 
 void block_free(row_block *block);
 
-/* ---- rows as files keep them: capture/logminer/kept_rows.py has their form ---- */
+/* ---- rows as files keep them: capture/logminer/kept/rows.py has their form ---- */
 
 /* Mark in `used` the numbers of names and infos below `count` that the rows of a block have. The number of rows; NO_PLACE when these
    are no rows, or have other numbers. */

@@ -1,4 +1,4 @@
-"""Open transactions, whose rows lie in memory as `store.c` has them. Counterpart of `capture/logminer/transactions.py`."""
+"""Open transactions, whose rows lie in memory as `store.c` has them. Counterpart of `capture/logminer/buffer/transactions.py`."""
 
 FIELDS = (
     "scn", "code", "thread", "rs_id", "ssn", "xid", "con_id", "owner", "table", "row_id", "rollback", "csf", "status", "info",

@@ -6,9 +6,9 @@ from datetime import datetime
 
 import oracledb
 
-from minercdc.figures.source import SourceTransaction
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.scn import one_row, transactions_view
+from minercdc.stream.counters.source import SourceTransaction
 
 _OPEN = (
     "SELECT T.XID, T.START_SCN, T.START_DATE, SYSDATE, S.USERNAME, S.PROGRAM, S.MACHINE, S.SID, T.USED_UREC"

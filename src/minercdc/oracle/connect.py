@@ -18,7 +18,7 @@ from typing import Any, Literal
 import oracledb
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
-from minercdc.config.database import DatabaseConfig
+from minercdc.config.source.database import DatabaseConfig
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
 

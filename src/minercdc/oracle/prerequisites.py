@@ -13,12 +13,12 @@ import oracledb
 from minercdc.config.sections import DatabaseConfig
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import database_name, in_root
-from minercdc.oracle.dictionary import read_table_ids, read_tables
+from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
 from minercdc.oracle.grants import Platform, platform_of
 from minercdc.oracle.scn import ROOT, container_id, one_row
-from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.schema.patterns import configured_pattern, literal_pattern
 from minercdc.schema.table import Key, TableId, TableSchema
+from minercdc.schema.table_filter import SYSTEM_SCHEMAS, TableFilter
 from minercdc.values.codec import is_supported
 
 _NEAR: Final = 0.75

@@ -13,8 +13,8 @@ from typing import Final
 import oracledb
 
 from minercdc.errors import LogGapError, PrerequisiteError, SourceError
-from minercdc.events import Scn
 from minercdc.oracle.scn import one_row, written_scn
+from minercdc.stream.events import Scn
 
 _WAYS: Final = (
     "SELECT CURRENT_SCN FROM V$DATABASE",

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import oracledb
 
 from minercdc.errors import PrerequisiteError, SnapshotTooOldError, SourceError
-from minercdc.events import Scn
 from minercdc.oracle.codes import oracle_errors
+from minercdc.stream.events import Scn
 
 HOST_CLOCK = "SELECT TO_CHAR(SYSTIMESTAMP, 'YYYY-MM-DD HH24:MI:SS.FF6'), TO_CHAR(SYSTIMESTAMP, 'TZH:TZM') FROM DUAL"
 """The statement of `host_clock`, with which each pass begins."""

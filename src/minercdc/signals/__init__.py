@@ -1,1 +1,1 @@
-"""Receives signals to a running connector, acts on them, and reads the tables that they request."""
+"""Receives signals to a running connector and acts on them."""

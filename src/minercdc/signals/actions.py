@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from minercdc.contracts import OpenTransactions
-from minercdc.events import Event, Progress, SchemaChange, Scn
-from minercdc.offset import AdHocSnapshot, JsonValue, SignalState, SuspendedTable, TableRead
-from minercdc.schema.filter import names
 from minercdc.schema.table import TableId, TableNames, TableSchema
+from minercdc.schema.table_filter import names
 from minercdc.schema.tables import Tables
-from minercdc.signals import answers
 from minercdc.signals.channels import Received
-from minercdc.signals.incremental import replaced, without
-from minercdc.signals.signal import (
+from minercdc.snapshot.incremental.chunks import replaced, without
+from minercdc.stream import signal_answers
+from minercdc.stream.contracts import OpenTransactions
+from minercdc.stream.events import Event, Progress, SchemaChange, Scn
+from minercdc.stream.offset import AdHocSnapshot, JsonValue, SignalState, SuspendedTable, TableRead
+from minercdc.stream.signal import (
     Action,
     ChangeSchemas,
     DropTransaction,
@@ -129,7 +129,7 @@ class Actions:
         for signal_id, xid in state.drops:
             if signal_id in self._dropping:
                 self._dropping.discard(signal_id)
-                reports.append(answers.answer(Signal(signal_id, "drop-transaction", "", ""), "COMPLETED", time_us, xid=xid))
+                reports.append(signal_answers.answer(Signal(signal_id, "drop-transaction", "", ""), "COMPLETED", time_us, xid=xid))
                 state = replace(state, drops=tuple(drop for drop in state.drops if drop[0] != signal_id))
             else:
                 if self._source.open_transactions is not None:
@@ -140,7 +140,7 @@ class Actions:
     def _refused(self, signal: Signal, refused: SignalRefused, state: SignalState, time_us: int) -> Acted:
         shown = printable(signal.id), printable(signal.type) or "no type", printable(refused.reason)
         _log.warning("signal %s (%s) is refused: %s", *shown)
-        return [answers.answer(signal, "REFUSED", time_us, reason=refused.reason)], state
+        return [signal_answers.answer(signal, "REFUSED", time_us, reason=refused.reason)], state
 
     def _perform(self, action: Action, signal: Signal, state: SignalState, progress: Progress, time_us: int) -> Acted:
         match action:
@@ -159,11 +159,11 @@ class Actions:
             case LogMessage(message):
                 offset = json.dumps(progress.position.to_json()) if progress.position is not None else "{}"
                 _log.info("%s", printable(message.replace("{}", offset)))
-                return [answers.answer(signal, "COMPLETED", time_us)], state
+                return [signal_answers.answer(signal, "COMPLETED", time_us)], state
             case ChangeSchemas(changes):
                 wanted = [self._change(change) for change in changes]  # all of them, or none
                 events = [self._schema_change(table, after, progress, time_us) for table, after in wanted]
-                return [*events, answers.answer(signal, "COMPLETED", time_us)], state
+                return [*events, signal_answers.answer(signal, "COMPLETED", time_us)], state
             case DropTransaction(xid):
                 return self._drop(xid, signal, state, time_us)
             case ResumeTable(collections):
@@ -193,12 +193,12 @@ class Actions:
             tables=tuple(TableRead(self.names.of(table), action.condition(table)) for table in wanted),
             surrogate_key=action.surrogate_key,
         )
-        data = {"data_collections": answers.joined(snapshot.collections)}
+        data = {"data_collections": signal_answers.joined(snapshot.collections)}
         if unknown:
-            data["unmatched"] = answers.joined(unknown)
+            data["unmatched"] = signal_answers.joined(unknown)
         if len(wanted) < len(matched):
-            data["suspended"] = answers.joined(self.names.of(table) for table in matched if table not in wanted)
-        reports = [answers.answer(signal, "ACCEPTED", time_us, **data), answers.started(snapshot, time_us)]
+            data["suspended"] = signal_answers.joined(self.names.of(table) for table in matched if table not in wanted)
+        reports = [signal_answers.answer(signal, "ACCEPTED", time_us, **data), signal_answers.started(snapshot, time_us)]
         return reports, replace(state, snapshots=(*state.snapshots, snapshot))
 
     def _resume(self, collections: Sequence[str], signal: Signal, state: SignalState) -> Acted:
@@ -226,20 +226,20 @@ class Actions:
             if len(kept) == len(snapshot.tables):
                 continue
             stopped = [self.names.full(table.table) for table in snapshot.tables if table not in kept]
-            reports.append(answers.of_snapshot(snapshot, "ABORTED", time_us, data_collections=answers.joined(stopped)))
+            reports.append(signal_answers.of_snapshot(snapshot, "ABORTED", time_us, data_collections=signal_answers.joined(stopped)))
             if kept:
                 rows = snapshot.rows + sum(
                     table.rows for table in snapshot.tables if table not in kept and snapshot.blocking
                 )
                 state = replaced(state, snapshot, replace(snapshot, tables=kept, rows=rows))
             else:
-                reports.append(answers.aborted(snapshot, signal.id, time_us))
+                reports.append(signal_answers.aborted(snapshot, signal.id, time_us))
                 state = without(state, snapshot)
         if not reports:
             raise SignalRefused("no snapshot of such a table is under way")
         if not any(not snapshot.blocking for snapshot in state.snapshots):
             state = replace(state, paused=False)
-        return [*reports, answers.answer(signal, "COMPLETED", time_us)], state
+        return [*reports, signal_answers.answer(signal, "COMPLETED", time_us)], state
 
     def _stops(self, action: StopSnapshot, table: TableRead) -> bool:
         table_id = self.names.table(table.table)
@@ -253,8 +253,8 @@ class Actions:
             raise SignalRefused("it is paused already" if paused else "it is not paused")
         type_ = "PAUSED" if paused else "RESUMED"
         reports = [
-            answers.of_snapshot(running[0], type_, time_us, data_collections=answers.joined(running[0].collections)),
-            answers.answer(signal, "COMPLETED", time_us),
+            signal_answers.of_snapshot(running[0], type_, time_us, data_collections=signal_answers.joined(running[0].collections)),
+            signal_answers.answer(signal, "COMPLETED", time_us),
         ]
         return reports, replace(state, paused=paused)
 
@@ -266,7 +266,7 @@ class Actions:
                 "nothing could resume it: channel source comes with the stream; enable kafka, file, http or in-process, too"
             )
         _log.warning("streaming %s", "is paused; signal resume-streaming lets it go on" if paused else "goes on")
-        return [answers.answer(signal, "COMPLETED", time_us)], replace(state, streaming_paused=paused)
+        return [signal_answers.answer(signal, "COMPLETED", time_us)], replace(state, streaming_paused=paused)
 
     def _change(self, document: Mapping[str, Any]) -> tuple[TableId, TableSchema | None]:
         try:
@@ -312,7 +312,7 @@ class Actions:
         if not self._source.open_transactions.drop_transaction(xid):
             raise SignalRefused(f"no transaction {xid} is open, as far as redo is read")
         self._dropping.add(signal.id)
-        reports = [answers.answer(signal, "ACCEPTED", time_us, xid=xid)]
+        reports = [signal_answers.answer(signal, "ACCEPTED", time_us, xid=xid)]
         return reports, replace(state, drops=(*state.drops, (signal.id, xid)))
 
     def _list(self, signal: Signal, state: SignalState, time_us: int) -> Acted:
@@ -331,4 +331,4 @@ class Actions:
             for one in found[:_MOST_LISTED]
         ]
         data = {"count": str(len(found)), "transactions": json.dumps(listed)}
-        return [answers.answer(signal, "COMPLETED", time_us, **data)], state
+        return [signal_answers.answer(signal, "COMPLETED", time_us, **data)], state

@@ -21,8 +21,8 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from minercdc.errors import StateDirectoryError
-from minercdc.signals.signal import Signal, SignalRefused, signal_of_json
-from minercdc.state_directory import make_private, private_opener, sync_directory
+from minercdc.stream.signal import Signal, SignalRefused, signal_of_json
+from minercdc.stream.state_directory import make_private, private_opener, sync_directory
 
 _log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from minercdc.signals.channels import Received
-from minercdc.signals.signal import SignalRefused, signal_of_json
+from minercdc.stream.signal import SignalRefused, signal_of_json
 
 
 class Topic(Protocol):

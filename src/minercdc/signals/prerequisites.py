@@ -9,11 +9,11 @@ import oracledb
 
 from minercdc.errors import PrerequisiteError
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.prerequisites import Finding
 from minercdc.oracle.scn import one_row
 from minercdc.schema.table import TableId
-from minercdc.signals.signal_table import COLUMNS, wrong_columns
+from minercdc.stream.signal_table import COLUMNS, wrong_columns
 
 _ALL_COLUMNS: Final = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;"
 

@@ -17,18 +17,18 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from uuid import uuid4
 
-from minercdc.contracts import StopFlag
-from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress, SchemaChange, Scn
-from minercdc.offset import AdHocSnapshot, Position, SignalState
 from minercdc.schema.table import TableId
 from minercdc.signals.actions import Acted, Actions
-from minercdc.signals.blocking import BlockingSnapshots
 from minercdc.signals.channels import Received, SignalChannel
-from minercdc.signals.incremental import IncrementalSnapshots, Step
-from minercdc.signals.marks import window_of
-from minercdc.signals.resuming import Resumptions
-from minercdc.signals.signal import STOP, Signal, SignalRefused, signal_of_row
-from minercdc.signals.signal_table import taken_for
+from minercdc.snapshot.incremental.blocking import BlockingSnapshots
+from minercdc.snapshot.incremental.chunks import IncrementalSnapshots, Step
+from minercdc.snapshot.incremental.resuming import Resumptions
+from minercdc.snapshot.incremental.watermarks import window_of
+from minercdc.stream.contracts import StopFlag
+from minercdc.stream.events import ChangeEvent, ChangeRun, Event, Op, Progress, SchemaChange, Scn
+from minercdc.stream.offset import AdHocSnapshot, Position, SignalState
+from minercdc.stream.signal import STOP, Signal, SignalRefused, signal_of_row
+from minercdc.stream.signal_table import taken_for
 
 _PAUSED_SECONDS = 5.0  # between two looks whether this process still owns the connector's name
 

@@ -14,32 +14,32 @@ import oracledb
 from minercdc import native
 from minercdc.capture.table_selection import table_names
 from minercdc.config.load import ConnectorConfig
-from minercdc.config.own_topics import signal_topic_name
-from minercdc.contracts import OpenTransactions
+from minercdc.config.target.own_topics import signal_topic_name
 from minercdc.errors import RecordSchemaError
-from minercdc.kafka.signal_topic import SignalTopic
-from minercdc.kafka.table_changes import change_of
-from minercdc.offset import SignalState
+from minercdc.messages.table_changes import change_of
 from minercdc.oracle.connect import connect, database_name, of_database
 from minercdc.oracle.prerequisites import CapturePrerequisites, Finding
-from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableNames
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
 from minercdc.signals.actions import Actions, Source
-from minercdc.signals.blocking import BlockingSnapshots
 from minercdc.signals.channels import SignalChannel, SignalFile
-from minercdc.signals.database import TableSource
-from minercdc.signals.incremental import IncrementalSnapshots
 from minercdc.signals.kafka_channel import TopicChannel
-from minercdc.signals.marks import Marks
 from minercdc.signals.prerequisites import signal_table_findings
-from minercdc.signals.reader import ChunkReader, Pace
-from minercdc.signals.repair import RepairSource
-from minercdc.signals.resuming import Resumptions
-from minercdc.signals.resuming_contracts import Suspended, TopicMemory
-from minercdc.signals.signal import Signal
 from minercdc.signals.stage import SignalStage, SignalTable
-from minercdc.sink.opening import not_read_back
+from minercdc.sinks.kafka.signal_topic import SignalTopic
+from minercdc.sinks.opening import not_read_back
+from minercdc.snapshot.incremental.blocking import BlockingSnapshots
+from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
+from minercdc.snapshot.incremental.database import TableSource
+from minercdc.snapshot.incremental.reader import ChunkReader, Pace
+from minercdc.snapshot.incremental.repair import RepairSource
+from minercdc.snapshot.incremental.resuming import Resumptions
+from minercdc.snapshot.incremental.resuming_contracts import Suspended, TopicMemory
+from minercdc.snapshot.incremental.watermarks import Marks
+from minercdc.stream.contracts import OpenTransactions
+from minercdc.stream.offset import SignalState
+from minercdc.stream.signal import Signal
 
 
 def signal_table(config: ConnectorConfig) -> TableId | None:

@@ -1,2 +1,1 @@
-"""Reads rows and structures of tables as of one SCN, before streaming begins; and large values of single rows while it goes
-on."""
+"""Reads rows of tables as of an SCN: before streaming begins, or among its events."""

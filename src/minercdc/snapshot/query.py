@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from minercdc.config.plugin import load_callable
 from minercdc.config.sections import SnapshotConfig
-from minercdc.config.select_text import without_end
+from minercdc.config.source.select_text import without_end
 from minercdc.errors import ConfigError
 from minercdc.schema.table import TableSchema
 

@@ -14,13 +14,13 @@ from functools import partial
 import oracledb
 
 from minercdc.errors import MinerCdcError, TransientSourceError
-from minercdc.events import UNAVAILABLE, ChangeEvent, Op, Row, Scn
-from minercdc.metrics import Counters
-from minercdc.oracle.binds import BINDS, ROWID
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.fetching.binds import BINDS, ROWID
+from minercdc.oracle.fetching.rows import RowConverter, exact_values, selected_columns
 from minercdc.oracle.kept_connection import KeptConnection
-from minercdc.oracle.rows import RowConverter, exact_values, selected_columns
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.counters.connector import Counters
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Op, Row, Scn
 from minercdc.values.supported import is_large
 
 _log = logging.getLogger(__name__)

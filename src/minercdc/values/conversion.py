@@ -28,7 +28,7 @@ class Conversion:
     """What a custom converter returns for a column: the type of its field, and how its values are made.
 
     :param type: int8, int16, int32, int64, float32, float64, boolean, string or bytes.
-    :param convert: Oracle's own text of a value, as `minercdc.rows` describes it, to a value of the type (`bytes` for bytes),
+    :param convert: Oracle's own text of a value, as `minercdc.stream.rows` describes it, to a value of the type (`bytes` for bytes),
         or None. It gets no nulls, and must give the same for the same text. If it raises, or gives a value that is none of
         the type, the row cannot be encoded.
     :param name, version, parameters: of the field's schema; None and {} for none.

@@ -15,7 +15,7 @@ TYPES: Final = frozenset({"CLOB", "NCLOB", "BLOB"})
 
 def reading(column: Column) -> Reading:
     """How values of a LOB column become Row text. Redo has small values as plain literals; those that lie outside the row
-    come piece by piece (capture/logminer/large_rows.py), and not by this."""
+    come piece by piece (capture/logminer/lobs/lob_rows.py), and not by this."""
     if column.type_name == "BLOB":
         return Reading({"HEXTORAW": str.lower, "EMPTY_BLOB": None}, as_is, raw.reading(column).from_driver)
     # EMPTY_CLOB() stands for empty NCLOBs, too.

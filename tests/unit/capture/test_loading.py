@@ -9,13 +9,13 @@ import pytest
 
 from minercdc.capture.flashback.position import FlashbackPosition
 from minercdc.capture.fors_olr.position import ForsPosition
-from minercdc.capture.loading import loaded
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark
 from minercdc.capture.olr.message import Place
 from minercdc.capture.olr.position import OlrPosition
+from minercdc.capture.stored_position import loaded
 from minercdc.capture.txlog.position import TxlogPosition
 from minercdc.errors import ConfigError
-from minercdc.offset import Position
+from minercdc.stream.offset import Position
 
 POSITIONS: list[tuple[str, Position, Callable[[Mapping[str, Any]], Position]]] = [
     (

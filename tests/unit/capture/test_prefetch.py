@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from minercdc.oracle.prefetch import prefetch
+from minercdc.oracle.fetching.prefetch import prefetch
 
 
 @pytest.fixture

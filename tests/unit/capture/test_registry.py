@@ -10,7 +10,7 @@ import pytest
 from minercdc.capture.registry import ADAPTERS, adapter_factory, adopt
 from minercdc.config.sections import DatabaseConfig
 from minercdc.errors import ConfigError
-from minercdc.offset import Offset, SnapshotState
+from minercdc.stream.offset import Offset, SnapshotState
 
 FOREIGN = Offset("flashback", position={"window": "7"})
 

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from minercdc.cli import main, output
-from minercdc.demo.play import look_inside
-from minercdc.demo.view import Scene, shown
+from minercdc.local.demo.play import look_inside
+from minercdc.local.demo.view import Scene, shown
 
 
 def narrow(encoding: str) -> io.TextIOWrapper:

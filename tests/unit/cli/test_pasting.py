@@ -19,7 +19,7 @@ from minercdc.schema.patterns import configured_pattern, literal_pattern
 
 SRC = Path(__file__).parents[3] / "src" / "minercdc"
 # Pages of documents, and the commands' own descriptions of themselves.
-PAGES = {"config", "rules/page.py", "cli/types_page.py", "cli/errors_page.py", "rules/catalogue.py"}
+PAGES = {"config", "operate/check/page.py", "cli/pages/types.py", "cli/pages/errors.py", "operate/check/catalogue.py"}
 # Names of commands where nothing is to be typed, as they go on.
 NAMES = (
     *("minercdc lake`", "minercdc verify`", "minercdc lake snapshot`", "minercdc tail`", "minercdc record`"),
@@ -67,7 +67,7 @@ def test_without_a_configuration_the_placeholder_stays() -> None:
         ("/v/bin/minercdc", True, "minercdc run "),
         ("v x/bin/minercdc", False, "'v x/bin/minercdc' run "),
         ("/s/minercdc/__main__.py", False, " -m minercdc run "),
-        ("/s/minercdc/submit.py", False, "minercdc run "),
+        ("/s/minercdc/cli/submit.py", False, "minercdc run "),
     ],
 )
 def test_the_program_is_called_as_this_process_was(

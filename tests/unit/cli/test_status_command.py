@@ -14,12 +14,12 @@ from rich.table import Table
 from minercdc.cli.json_log import JsonLines
 from minercdc.cli.output import output
 from minercdc.cli.status import view
-from minercdc.figures.mining import BufferedTransaction
-from minercdc.figures.source import SourceFigures, SourceTransaction
-from minercdc.metrics import Counters, TableScan
-from minercdc.signals.watch import Watch
-from minercdc.status.history import History
-from minercdc.status.model import Status
+from minercdc.observe.status.history import History
+from minercdc.observe.status.model import Status
+from minercdc.observe.watch import Watch
+from minercdc.stream.counters.connector import Counters, TableScan
+from minercdc.stream.counters.mining import BufferedTransaction
+from minercdc.stream.counters.source import SourceFigures, SourceTransaction
 
 NOW = 1_000_000.0
 

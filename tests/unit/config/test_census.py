@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from tests.unit.config.test_load import GOOD
 
-from minercdc.config.converters import APICURIO_JSON
+from minercdc.config.debezium.renaming import spelled
 from minercdc.config.document import configuration_page
 from minercdc.config.load import load_config, parse_properties, standing
-from minercdc.config.renaming import spelled
+from minercdc.config.messages.converters import APICURIO_JSON
 from minercdc.errors import ConfigError
-from minercdc.wiring.build import build
+from minercdc.pipeline.factory import build
 
 FILES = Path(__file__).parent / "files"
 NAMES = [line for line in (FILES / "debezium-properties.txt").read_text().splitlines() if not line.startswith("#")]

@@ -10,14 +10,14 @@ import pytest
 from pydantic import ValidationError
 
 from minercdc.capture.registry import ADAPTERS
-from minercdc.config.converters import STRING
-from minercdc.config.flashback import Strategy
 from minercdc.config.load import SECTIONS, load_config, misspelt_variables, parse_properties
+from minercdc.config.messages.converters import STRING
 from minercdc.config.section import Section, choices
+from minercdc.config.source.flashback import Strategy
 from minercdc.errors import ConfigError
+from minercdc.messages.configured import key_columns
 from minercdc.oracle.connect import connect, database_name, database_names, of_database
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.selection import key_columns
 
 GOOD = {
     "name": "inventory",
@@ -190,7 +190,7 @@ def test_formats_of_debezium_server_are_its_converters(given: dict[str, str], co
 
 def test_client_settings_are_passed_on() -> None:
     config = parse_properties(
-        {**GOOD, "producer.override.security.protocol": "SSL", "minercdc.kafka.client.client.rack": "r1"}
+        {**GOOD, "producer.override.security.protocol": "SSL", "minercdc.sinks.kafka.client.client.rack": "r1"}
     )
     assert config.kafka_client == {"security.protocol": "SSL", "client.rack": "r1"}
 

@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 from minercdc.config.load import load_config
-from minercdc.exposition import exposition_of
-from minercdc.http_port.server import serve
-from minercdc.metrics import Counters
-from minercdc.signals.watch import Watch
+from minercdc.observe.http.server import serve
+from minercdc.observe.prometheus import exposition_of
+from minercdc.observe.watch import Watch
+from minercdc.stream.counters.connector import Counters
 
 ROOT = Path(__file__).parents[3]
 MANIFEST = ROOT / "deploy" / "kubernetes" / "connector.yaml"

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from minercdc.config.lake import LakeConfig
-from minercdc.lake.columns import TableColumn, evolution
-from minercdc.lake.features import (
+from minercdc.config.target.lake import LakeConfig
+from minercdc.lake.tables.columns import TableColumn, evolution
+from minercdc.lake.tables.features import (
     COLUMN_MAPPING,
     DELETION_VECTORS,
     TYPE_WIDENING,

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from minercdc.errors import LakeError
-from minercdc.lake.gaps import gap_at, kept_since
-from minercdc.lake.history import TableHistory, TableVersion
-from minercdc.lake.losses import deleted, unread
-from minercdc.lake.marks import Mark, left_out
-from minercdc.lake.state import Entry
-from minercdc.lake.version_check import refuse_newer
+from minercdc.lake.source.version_check import refuse_newer
+from minercdc.lake.stream.deleted_records import deleted, unread
+from minercdc.lake.stream.marks import Mark, left_out
+from minercdc.lake.tables.gaps import gap_at, kept_since
+from minercdc.lake.tables.history import TableHistory, TableVersion
+from minercdc.lake.tables.state import Entry
 from minercdc.schema.table import TableId, TableSchema
 
 TABLE = TableId("DB", "S", "T")

@@ -13,12 +13,12 @@ from tests.unit.lake.properties import PROPERTIES, SEVERAL
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError, LakeError, SchemaHistoryError
-from minercdc.kafka.client import KafkaClient
-from minercdc.lake.history import LakeHistory
-from minercdc.lake.segment_history import FileHistory, history_of
-from minercdc.lake.topic_owners import TopicTable, owner_of
-from minercdc.offset import Offset, SuspendedTable
+from minercdc.lake.source.segment_history import FileHistory, history_of
+from minercdc.lake.stream.topic_owners import TopicTable, owner_of
+from minercdc.lake.tables.history import LakeHistory
 from minercdc.schema.table import TableId
+from minercdc.sinks.kafka.client import KafkaClient
+from minercdc.stream.offset import Offset, SuspendedTable
 
 
 def document(scn: int, kind: str, columns: Sequence[str], ddl: str = "", **more: Any) -> dict[str, Any]:

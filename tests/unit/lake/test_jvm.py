@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from minercdc.lake.jvm import java_class
+from minercdc.lake.spark.jvm import java_class
 
 
 class _Gateway:

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
 from minercdc.errors import ConfigError
-from minercdc.lake.kafka_options import spark_kafka_options
+from minercdc.lake.stream.kafka_options import spark_kafka_options
 
 
 def test_a_plain_client_needs_nothing() -> None:

@@ -10,14 +10,14 @@ from tests.unit.lake.test_pending import TABLE, arrival, history
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError
-from minercdc.lake.columns import TableColumn
-from minercdc.lake.decode import RowDecoder
-from minercdc.lake.delta import Applied
-from minercdc.lake.history import Field, TableHistory, TableVersion
-from minercdc.lake.merge import key_since, rekeyings
-from minercdc.lake.modes import MODES, modes_of, soft_clauses, soft_matches, version_clauses
-from minercdc.lake.pending import clearings, pending, stages
-from minercdc.lake.rows import Clear, matches
+from minercdc.lake.merge.modes import MODES, modes_of, soft_clauses, soft_matches, version_clauses
+from minercdc.lake.merge.pending import clearings, pending, stages
+from minercdc.lake.merge.rows import Clear, matches
+from minercdc.lake.merge.table_merge import key_since, rekeyings
+from minercdc.lake.read.decode import RowDecoder
+from minercdc.lake.tables.columns import TableColumn
+from minercdc.lake.tables.delta import Applied
+from minercdc.lake.tables.history import Field, TableHistory, TableVersion
 from minercdc.schema.table import Column, TableId, TableSchema
 
 

@@ -7,7 +7,7 @@ import sys
 
 
 def test_a_task_that_reads_oracle_does_not_load_the_adapters() -> None:
-    loaded = "import sys, minercdc.lake.oracle_source; print(*sys.modules)"
+    loaded = "import sys, minercdc.lake.source.oracle_table; print(*sys.modules)"
     names = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout.split()
     assert "minercdc.oracle.connect" in names
     heavy = {"minercdc.selection", "minercdc.config.load", "minercdc.config.sections", "minercdc.capture.registry"}

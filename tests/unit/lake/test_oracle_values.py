@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minercdc.lake.oracle_values import OracleValue
+from minercdc.lake.source.oracle_values import OracleValue
 from minercdc.schema.table import Column
 
 

@@ -10,14 +10,14 @@ import pytest
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
-from minercdc.kafka.client import KafkaClient
-from minercdc.lake.change_log import Arrival
-from minercdc.lake.delta import Applied
-from minercdc.lake.history import TableHistory, TableVersion
-from minercdc.lake.marks import Mark, Marks
-from minercdc.lake.merge import refuse_unplaced
-from minercdc.lake.pending import is_pending, limits_of, pending, stages
+from minercdc.lake.merge.pending import is_pending, limits_of, pending, stages
+from minercdc.lake.merge.table_merge import refuse_unplaced
+from minercdc.lake.stream.change_log import Arrival
+from minercdc.lake.stream.marks import Mark, Marks
+from minercdc.lake.tables.delta import Applied
+from minercdc.lake.tables.history import TableHistory, TableVersion
 from minercdc.schema.table import TableId, TableSchema
+from minercdc.sinks.kafka.client import KafkaClient
 
 TABLE = TableId("DB", "S", "T")
 

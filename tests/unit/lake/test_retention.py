@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minercdc.lake.delta import Applied
-from minercdc.lake.maintenance import unneeded_records
-from minercdc.lake.retention import cut, versions
-from minercdc.lake.state import Entry
+from minercdc.lake.maintain.maintenance import unneeded_records
+from minercdc.lake.maintain.retention import cut, versions
+from minercdc.lake.tables.delta import Applied
+from minercdc.lake.tables.state import Entry
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 

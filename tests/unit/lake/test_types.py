@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from tests.unit.lake.properties import PROPERTIES
 
-from minercdc.config.lake import LakeConfig
 from minercdc.config.load import parse_properties
 from minercdc.config.sections import ValueConfig
+from minercdc.config.target.lake import LakeConfig
 from minercdc.errors import ConfigError
-from minercdc.lake.defaults import fill_of
-from minercdc.lake.types import lake_column, refuse_unsupported_modes
-from minercdc.lake.widening import widened
+from minercdc.lake.tables.defaults import fill_of
+from minercdc.lake.tables.types import lake_column, refuse_unsupported_modes
+from minercdc.lake.tables.widening import widened
 from minercdc.schema.table import Column
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.formats.test_avro import name_structs, typed_values
+from tests.unit.messages.formats.test_avro import name_structs, typed_values
 
 from minercdc import native
-from minercdc.formats.avro_encoding import compile_writer
-from minercdc.formats.avro_native import described
-from minercdc.formats.connect import Schema
+from minercdc.messages.avro.encoding import compile_writer
+from minercdc.messages.avro.native import described
+from minercdc.messages.formats.connect import Schema
 
 pytestmark = pytest.mark.skipif(native.rows is None, reason="no native path")
 

@@ -8,26 +8,26 @@ from typing import Any
 
 import pytest
 from tests.native_pair import IS_NATIVE, NO_BOUND
-from tests.unit.formats.golden import Registry
-from tests.unit.kafka.test_envelope import encoder
+from tests.unit.messages.formats.golden import Registry
+from tests.unit.messages.test_envelope import encoder
 from tests.unit.native.test_pair import INFO, TEXTS, code_of, row_of
 
-from minercdc.capture.logminer.decoding import TransactionDecoder
-from minercdc.capture.logminer.host_clock import HostClock
+from minercdc.capture.logminer.buffer.transactions import transaction_buffer
 from minercdc.capture.logminer.position import RedoAddress
-from minercdc.capture.logminer.shapes import ShapeTracker
-from minercdc.capture.logminer.transactions import transaction_buffer
-from minercdc.contracts import EncodedRun, Record
-from minercdc.events import ChangeRun
-from minercdc.formats.avro import AvroFormat
-from minercdc.formats.converting import RecordConverter, Side
-from minercdc.formats.protobuf import ProtobufFormat
-from minercdc.formats.protobuf_schema import ProtobufOptions
-from minercdc.formats.registered import ConfluentSchemas
-from minercdc.formats.subjects import TOPIC, subject_names
-from minercdc.schema.filter import TableFilter
+from minercdc.capture.logminer.session.host_clock import HostClock
+from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
+from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
+from minercdc.messages.avro.records import AvroFormat
+from minercdc.messages.formats.converting import RecordConverter, Side
+from minercdc.messages.protobuf.records import ProtobufFormat
+from minercdc.messages.protobuf.schema import ProtobufOptions
+from minercdc.messages.registries.registered import ConfluentSchemas
+from minercdc.messages.registries.subjects import TOPIC, subject_names
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.stream.contracts import EncodedRun, Record
+from minercdc.stream.events import ChangeRun
 
 pytestmark = pytest.mark.skipif(not IS_NATIVE, reason="the extension is not in use")
 

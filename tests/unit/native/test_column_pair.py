@@ -17,10 +17,10 @@ from tests.unit.native.test_read_pair import BINARY, ROW_ID, TEXTS, check
 
 from minercdc import native
 from minercdc.errors import ValueDecodeError
-from minercdc.events import FetchedRows, ReadRun, Scn, SnapshotMark
-from minercdc.oracle.columnar import arrow_columns
-from minercdc.oracle.rows import RowConverter
+from minercdc.oracle.fetching.columns import arrow_columns
+from minercdc.oracle.fetching.rows import RowConverter
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import FetchedRows, ReadRun, Scn, SnapshotMark
 from minercdc.values.codec import ValueHandling
 
 pytestmark = pytest.mark.skipif(not IS_NATIVE, reason="the extension is not in use")

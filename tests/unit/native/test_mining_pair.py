@@ -12,11 +12,11 @@ import pytest
 from tests.native_pair import IS_NATIVE
 from tests.unit.capture.logminer.redo import Miner, Redo, partial, xid
 
-from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.passes import Pass
+from minercdc.capture.logminer.buffer.assembler import Pass
+from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark
-from minercdc.capture.logminer.row import ZERO_XID, LogMinerRow
-from minercdc.events import ChangeEvent, Event, Progress
+from minercdc.capture.logminer.session.row import ZERO_XID, LogMinerRow
+from minercdc.stream.events import ChangeEvent, Event, Progress
 
 pytestmark = pytest.mark.skipif(not IS_NATIVE, reason="the extension is not in use")
 

@@ -19,16 +19,16 @@ from tests.unit.capture.logminer.test_fuzz import damaged
 from tests.unit.capture.logminer.test_glue import TABLE as GLUED
 from tests.unit.capture.logminer.test_glue import statement
 
-from minercdc.capture.logminer.decoding import TransactionDecoder
-from minercdc.capture.logminer.host_clock import HostClock
+from minercdc.capture.logminer.buffer.transactions import transaction_buffer
 from minercdc.capture.logminer.position import RedoAddress
-from minercdc.capture.logminer.row import LogMinerRow, OpCode
-from minercdc.capture.logminer.shapes import ShapeTracker
-from minercdc.capture.logminer.transactions import transaction_buffer
-from minercdc.events import ChangeRun, Scn, TransactionInfo
-from minercdc.schema.filter import TableFilter
+from minercdc.capture.logminer.session.host_clock import HostClock
+from minercdc.capture.logminer.session.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
+from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import ChangeRun, Scn, TransactionInfo
 from minercdc.values.codec import ValueHandling
 
 pytestmark = pytest.mark.skipif(not IS_NATIVE, reason="the extension is not in use")

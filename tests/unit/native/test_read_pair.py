@@ -24,10 +24,10 @@ from tests.unit.native.test_pair import (
 )
 from tests.unit.native.test_pair import TEXTS as REDO_TEXTS
 
-from minercdc.contracts import Record
-from minercdc.events import FetchedRows, ReadRun, Scn, SnapshotMark
-from minercdc.oracle.rows import RowConverter
+from minercdc.oracle.fetching.rows import RowConverter
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.contracts import Record
+from minercdc.stream.events import FetchedRows, ReadRun, Scn, SnapshotMark
 from minercdc.values.codec import ValueHandling
 
 pytestmark = pytest.mark.skipif(not IS_NATIVE, reason="the extension is not in use")

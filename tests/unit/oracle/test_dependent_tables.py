@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from minercdc.oracle.dependent_tables import Child, _of_both
+from minercdc.oracle.dictionary.dependent_tables import Child, _of_both
 from minercdc.schema.table import TableId
 
 EARLY, LATE = datetime(2026, 1, 1), datetime(2026, 2, 1)

@@ -25,11 +25,11 @@ from minercdc.errors import (
 )
 from minercdc.oracle.codes import ORA, classify, oracle_errors
 from minercdc.oracle.connect import connect, database_name, dsn_of
-from minercdc.oracle.dictionary import column_of
+from minercdc.oracle.dictionary.tables import column_of
 from minercdc.oracle.prerequisites import exclusion_findings, filter_findings, meant_table, unsupported_columns
 from minercdc.oracle.scn import pdb_is_open
-from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, Key, TableId, TableSchema, key_of
+from minercdc.schema.table_filter import TableFilter
 
 
 class Detail(SimpleNamespace):

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from minercdc.events import ChangeEvent, Op, Row, Scn, TransactionInfo
-from minercdc.offset import Offset
-from minercdc.relay.buffer import EventBuffer
-from minercdc.relay.checkpoint import Checkpoint
-from minercdc.relay.encoding import RelayEncoder
-from minercdc.relay.event import RelayEvent, events_in
-from minercdc.relay.mapped_file import open_mapped
-from minercdc.relay.progress_file import MaxScnFile, OffsetFile
-from minercdc.relay.registry import SchemaRegistry
-from minercdc.relay.serving import answer
-from minercdc.relay.sink import Completeness, RelaySink
-from minercdc.relay.statistics import Statistics
-from minercdc.relay.storage import Memory
+from minercdc.relay.buffer.mapped_file import open_mapped
+from minercdc.relay.buffer.progress_file import MaxScnFile, OffsetFile
+from minercdc.relay.buffer.sink import Completeness, RelaySink
+from minercdc.relay.buffer.storage import Memory
+from minercdc.relay.buffer.windows import EventBuffer
+from minercdc.relay.client.checkpoint import Checkpoint
+from minercdc.relay.events.encoding import RelayEncoder
+from minercdc.relay.events.event import RelayEvent, events_in
+from minercdc.relay.events.registry import SchemaRegistry
+from minercdc.relay.server.serving import answer
+from minercdc.relay.server.statistics import Statistics
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.sink.files import OwnerLock
+from minercdc.sinks.durable_files import OwnerLock
+from minercdc.stream.events import ChangeEvent, Op, Row, Scn, TransactionInfo
+from minercdc.stream.offset import Offset
 
 T = TableSchema(TableId("DB", "S", "T"), (Column("ID", "NUMBER", 9, 0, False), Column("V", "VARCHAR2", 40)), (0,))
 

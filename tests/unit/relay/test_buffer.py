@@ -12,12 +12,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.examples import examples
 
 from minercdc.errors import RelayError
-from minercdc.relay.buffer import EventBuffer, OvertakenError, ScnNotFoundError, Window
-from minercdc.relay.checkpoint import Checkpoint
-from minercdc.relay.event import UPSERT, RelayEvent, end_of_window, events_in, packed
-from minercdc.relay.mapped_file import open_mapped
-from minercdc.relay.serving import answer, filtered_answer
-from minercdc.relay.storage import Memory
+from minercdc.relay.buffer.mapped_file import open_mapped
+from minercdc.relay.buffer.storage import Memory
+from minercdc.relay.buffer.windows import EventBuffer, OvertakenError, ScnNotFoundError, Window
+from minercdc.relay.client.checkpoint import Checkpoint
+from minercdc.relay.events.event import UPSERT, RelayEvent, end_of_window, events_in, packed
+from minercdc.relay.server.serving import answer, filtered_answer
 
 SCHEMA = bytes(range(16))
 SIZE = 16_384

@@ -10,14 +10,14 @@ import pytest
 from tests.unit.relay.filling import Filling, T, change, insert
 
 from minercdc.errors import FellOffError
-from minercdc.events import Op
-from minercdc.relay.buffer import ScnNotFoundError
-from minercdc.relay.chain import ChainedFeed
-from minercdc.relay.checkpoint import Checkpoint
-from minercdc.relay.connection import Connection, Received, SchemaInfo, SourceInfo
-from minercdc.relay.serving import answer
-from minercdc.relay.statistics import Statistics
+from minercdc.relay.buffer.chain import ChainedFeed
+from minercdc.relay.buffer.windows import ScnNotFoundError
+from minercdc.relay.client.checkpoint import Checkpoint
+from minercdc.relay.client.connection import Connection, Received, SchemaInfo, SourceInfo
+from minercdc.relay.server.serving import answer
+from minercdc.relay.server.statistics import Statistics
 from minercdc.schema.table import Column, TableSchema
+from minercdc.stream.events import Op
 
 WIDER = TableSchema(T.id, (*T.columns, Column("MORE", "VARCHAR2", 5)), T.key, version=2)
 

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minercdc.errors import RelayDataError
-from minercdc.relay.event import BYTE_KEY, DELETE, UPSERT, RelayEvent, end_of_window, events_in, pack, unpack, with_sequence
+from minercdc.relay.events.event import (
+    BYTE_KEY,
+    DELETE,
+    UPSERT,
+    RelayEvent,
+    end_of_window,
+    events_in,
+    pack,
+    unpack,
+    with_sequence,
+)
 
 # Each field by its offset. Nothing of the code under test makes them.
 LONG = bytes.fromhex(

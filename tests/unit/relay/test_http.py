@@ -17,18 +17,18 @@ import pytest
 from tests.unit.relay.filling import Filling, T, change, insert
 
 from minercdc.errors import FellOffError, RelayDataError, RelayError
-from minercdc.events import Op
-from minercdc.relay.chain import ChainedFeed
-from minercdc.relay.checkpoint import Checkpoint
-from minercdc.relay.client import Change, FileCheckpoints, MemoryCheckpoints, RelayClient
-from minercdc.relay.commands import Commands
-from minercdc.relay.connection import Connection
-from minercdc.relay.event import events_in
-from minercdc.relay.figures import RelayCollector, figures_of
-from minercdc.relay.http import serve
-from minercdc.relay.open_sockets import Connections
-from minercdc.relay.requests import Requests
-from minercdc.relay.statistics import Statistics
+from minercdc.relay.buffer.chain import ChainedFeed
+from minercdc.relay.client.checkpoint import Checkpoint
+from minercdc.relay.client.connection import Connection
+from minercdc.relay.client.consumer import Change, FileCheckpoints, MemoryCheckpoints, RelayClient
+from minercdc.relay.events.event import events_in
+from minercdc.relay.server.commands import Commands
+from minercdc.relay.server.http import serve
+from minercdc.relay.server.open_sockets import Connections
+from minercdc.relay.server.prometheus import RelayCollector, figures_of
+from minercdc.relay.server.requests import Requests
+from minercdc.relay.server.statistics import Statistics
+from minercdc.stream.events import Op
 
 Get = Callable[[str], tuple[dict[str, str], bytes]]
 

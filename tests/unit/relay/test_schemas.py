@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from minercdc.errors import RelayError, ValueDecodeError
-from minercdc.events import UNAVAILABLE, Row
-from minercdc.relay.registry import SchemaRegistry
-from minercdc.relay.schemas import generated, lower_camel, record_name, schema_id
-from minercdc.relay.values import NotLongError, row_reader, row_writer
+from minercdc.relay.events.registry import SchemaRegistry
+from minercdc.relay.events.schemas import generated, lower_camel, record_name, schema_id
+from minercdc.relay.events.values import NotLongError, row_reader, row_writer
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import UNAVAILABLE, Row
 
 PERSON = TableSchema(
     TableId("DB", "PERSON", "sy$person"),

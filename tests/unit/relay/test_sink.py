@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.unit.relay.filling import Filling, T, change, insert
 
-from minercdc.contracts import Capture, Record
 from minercdc.errors import FencedError, RelayError, SinkError
-from minercdc.events import Op, SchemaChange, Scn
-from minercdc.offset import Position
-from minercdc.relay.buffer import ScnNotFoundError
-from minercdc.relay.checkpoint import Checkpoint
-from minercdc.relay.event import DELETE, UPSERT
-from minercdc.relay.progress_file import MaxScnFile
-from minercdc.relay.sink import CompletenessCapture
-from minercdc.relay.values import row_reader
+from minercdc.relay.buffer.progress_file import MaxScnFile
+from minercdc.relay.buffer.sink import CompletenessCapture
+from minercdc.relay.buffer.windows import ScnNotFoundError
+from minercdc.relay.client.checkpoint import Checkpoint
+from minercdc.relay.events.event import DELETE, UPSERT
+from minercdc.relay.events.values import row_reader
+from minercdc.stream.contracts import Capture, Record
+from minercdc.stream.events import Op, SchemaChange, Scn
+from minercdc.stream.offset import Position
 
 
 def test_a_transaction_is_a_window_in_the_order_of_the_source(tmp_path: Path) -> None:

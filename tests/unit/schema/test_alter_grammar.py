@@ -6,10 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from minercdc.schema.alter_clauses import CLAUSES
-from minercdc.schema.ddl import AlterTable, CreateTable, Query, RenameTable, Selected, ShapeUnclear, TableName, Unclear
-from minercdc.schema.ddl_changes import apply_changes, create_table
-from minercdc.schema.ddl_parser import parse_ddl
+from minercdc.schema.ddl.alter_clauses import CLAUSES
+from minercdc.schema.ddl.changes import apply_changes, create_table
+from minercdc.schema.ddl.parser import parse_ddl
+from minercdc.schema.ddl.statements import (
+    AlterTable,
+    CreateTable,
+    Query,
+    RenameTable,
+    Selected,
+    ShapeUnclear,
+    TableName,
+    Unclear,
+)
 from minercdc.schema.table import Column, Key, TableId, TableSchema
 
 ITEM = TableId("DB", "LAB", "ITEM")

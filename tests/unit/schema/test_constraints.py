@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from minercdc.events import SchemaChange, Scn
-from minercdc.kafka.table_changes import remembered, table_of
-from minercdc.oracle.dictionary import not_nulls_of
-from minercdc.schema.ddl import AlterTable, CreateTable
-from minercdc.schema.ddl_changes import apply_changes, create_table
-from minercdc.schema.ddl_parser import parse_ddl
+from minercdc.messages.table_changes import remembered, table_of
+from minercdc.oracle.dictionary.tables import not_nulls_of
+from minercdc.schema.ddl.changes import apply_changes, create_table
+from minercdc.schema.ddl.parser import parse_ddl
+from minercdc.schema.ddl.statements import AlterTable, CreateTable
 from minercdc.schema.table import Column, Key, NotNull, TableId, TableSchema, key_of, with_nulls
+from minercdc.stream.events import SchemaChange, Scn
 
 ITEM = TableId("DB", "LAB", "ITEM")
 NOON = datetime(2026, 11, 28, 12)

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from minercdc.schema.ddl import (
+from minercdc.schema.ddl.changes import apply_changes, commented, create_table, with_index, with_index_changed
+from minercdc.schema.ddl.parser import parse_ddl
+from minercdc.schema.ddl.statements import (
     AddColumns,
     AlterTable,
     CommentOn,
@@ -21,8 +23,6 @@ from minercdc.schema.ddl import (
     Unclear,
     UniqueIndex,
 )
-from minercdc.schema.ddl_changes import apply_changes, commented, create_table, with_index, with_index_changed
-from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.table import Column, Key, TableId, TableSchema, without_comments
 
 ITEM = TableId("DB", "LAB", "ITEM")

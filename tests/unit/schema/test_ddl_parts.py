@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from minercdc.schema.ddl import AlterTable, CreateTable, TableName, TruncateTable, Unclear
-from minercdc.schema.ddl_parser import parse_ddl
+from minercdc.schema.ddl.parser import parse_ddl
+from minercdc.schema.ddl.statements import AlterTable, CreateTable, TableName, TruncateTable, Unclear
 
 
 def altered(clause: str) -> AlterTable:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableNames, TableSchema
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
 
 ITEM = TableSchema(TableId("DB", "LAB", "ITEM"), (Column("ID", "NUMBER"),), (0,), object_id=7)

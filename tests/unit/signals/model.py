@@ -14,19 +14,30 @@ from dataclasses import dataclass, field, replace
 from tests.fetched import fetched
 from tests.runs import in_runs
 
-from minercdc.contracts import OpenTransaction, StopFlag
 from minercdc.errors import SnapshotTooOldError
-from minercdc.events import ChangeEvent, ChangeRun, Event, FetchedRows, Op, Progress, Row, SchemaChange, Scn, TransactionInfo
-from minercdc.offset import JsonValue, SignalState, TableRead
 from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.signals.actions import Actions, Source
-from minercdc.signals.blocking import BlockingSnapshots
 from minercdc.signals.channels import SignalChannel
-from minercdc.signals.incremental import IncrementalSnapshots
-from minercdc.signals.outcome import Began, Outcome
 from minercdc.signals.stage import SignalStage, SignalTable
-from minercdc.signals.window import Chunk
+from minercdc.snapshot.incremental.blocking import BlockingSnapshots
+from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
+from minercdc.snapshot.incremental.outcome import Began, Outcome
+from minercdc.snapshot.incremental.window import Chunk
+from minercdc.stream.contracts import OpenTransaction, StopFlag
+from minercdc.stream.events import (
+    ChangeEvent,
+    ChangeRun,
+    Event,
+    FetchedRows,
+    Op,
+    Progress,
+    Row,
+    SchemaChange,
+    Scn,
+    TransactionInfo,
+)
+from minercdc.stream.offset import JsonValue, SignalState, TableRead
 
 T = TableId("PDB", "S", "T")
 SIGNALS = TableId("PDB", "C##U", "SIGNALS")

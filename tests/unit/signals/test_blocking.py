@@ -19,11 +19,11 @@ from minercdc.errors import (
     UnknownSourceError,
     ValueDecodeError,
 )
-from minercdc.events import ChangeEvent, Event, FetchedRows, Notification, SuspensionChange
-from minercdc.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.schema.table import Column, TableId, TableNames, TableSchema
-from minercdc.signals.blocking import BlockingSnapshots
-from minercdc.signals.incremental import Step
+from minercdc.snapshot.incremental.blocking import BlockingSnapshots
+from minercdc.snapshot.incremental.chunks import Step
+from minercdc.stream.events import ChangeEvent, Event, FetchedRows, Notification, SuspensionChange
+from minercdc.stream.offset import AdHocSnapshot, SignalState, TableRead
 
 SCN = 100
 FAILURES = {

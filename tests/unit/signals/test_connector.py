@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.connector import Connector
 from minercdc.errors import ConfigError, StateDirectoryError
+from minercdc.pipeline.connector import Connector
 
 
 def configured(directory: Path, channels: str) -> ConnectorConfig:

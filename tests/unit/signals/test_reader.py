@@ -9,14 +9,14 @@ import pytest
 from tests.fetched import fetched
 from tests.unit.signals.model import TABLE, T
 
-from minercdc.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.schema.table import TableNames
 from minercdc.schema.tables import Tables
-from minercdc.signals import reader
-from minercdc.signals.incremental import IncrementalSnapshots
-from minercdc.signals.outcome import Outcome
-from minercdc.signals.reader import Pace, ReaderContext
-from minercdc.signals.window import Chunk
+from minercdc.snapshot.incremental import reader
+from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
+from minercdc.snapshot.incremental.outcome import Outcome
+from minercdc.snapshot.incremental.reader import Pace, ReaderContext
+from minercdc.snapshot.incremental.window import Chunk
+from minercdc.stream.offset import AdHocSnapshot, SignalState, TableRead
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Single steps of reading a suspended table again; tests/unit/test_suspension.py runs whole histories."""
+"""Single steps of reading a suspended table again; tests/unit/pipeline/test_suspension.py runs whole histories."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import pytest
 from tests.unit.signals.model import TABLE, At, ModelTables, T, World
 
 from minercdc.errors import PrerequisiteError, SharedTopicError, SnapshotTooOldError
-from minercdc.events import Event, Notification, Progress, Scn, SuspensionChange
-from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
-from minercdc.offset import AdHocSnapshot, Offset, Resumption, SignalState, SuspendedTable, TableRead
+from minercdc.pipeline.suspension import Suspensions
 from minercdc.schema.table import TableId, TableNames, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.signals.actions import Actions, Source
-from minercdc.signals.blocking import BlockingSnapshots
-from minercdc.signals.incremental import IncrementalSnapshots
-from minercdc.signals.outcome import Outcome
-from minercdc.signals.resuming import Resumptions
 from minercdc.signals.stage import SignalStage
-from minercdc.suspension import Suspensions
+from minercdc.snapshot.incremental.blocking import BlockingSnapshots
+from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
+from minercdc.snapshot.incremental.outcome import Outcome
+from minercdc.snapshot.incremental.resuming import Resumptions
+from minercdc.stream.events import Event, Notification, Progress, Scn, SuspensionChange
+from minercdc.stream.offset import AdHocSnapshot, Offset, Resumption, SignalState, SuspendedTable, TableRead
+from minercdc.stream.offset_json import offset_from_bytes, offset_to_bytes
 
 BROKEN = SuspendedTable("S.T", 40, "MC-4302", "no key")
 

@@ -8,12 +8,19 @@ from pathlib import Path
 import pytest
 
 from minercdc.errors import SchemaHistoryError
-from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
-from minercdc.offset import AdHocSnapshot, Offset, SignalState, TableRead
-from minercdc.schema.filter import names
 from minercdc.schema.table import TableId
+from minercdc.schema.table_filter import names
 from minercdc.signals.channels import SignalFile, SignalJournal, append
-from minercdc.signals.signal import ExecuteSnapshot, Signal, SignalRefused, action_of, signal_of_json, signal_of_row
+from minercdc.stream.offset import AdHocSnapshot, Offset, SignalState, TableRead
+from minercdc.stream.offset_json import offset_from_bytes, offset_to_bytes
+from minercdc.stream.signal import (
+    ExecuteSnapshot,
+    Signal,
+    SignalRefused,
+    action_of,
+    signal_of_json,
+    signal_of_row,
+)
 
 ORDERS = TableId("ORCLPDB1", "C##SHOP", "ORDERS$1")
 

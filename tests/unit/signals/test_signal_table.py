@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.signals.signal_table import taken_for, wrong_columns
+from minercdc.stream.signal_table import taken_for, wrong_columns
 
 AGAIN = "DROP TABLE ..; CREATE TABLE ..;"
 SIZES = {"ID": 42, "TYPE": 32, "DATA": 2048}

@@ -10,12 +10,12 @@ import pytest
 from tests.scripted import Clock, MemorySink, NoHistory, RowEncoder, Store
 from tests.unit.signals.model import SIGNAL_TABLE, TABLE, At, Commit, World, stage_of
 
-from minercdc.contracts import Record, StopFlag
-from minercdc.engine import run_once
 from minercdc.errors import LogGapError
-from minercdc.events import ChangeEvent, Event, Notification, Op, Progress, Scn, TransactionInfo
-from minercdc.offset import JsonValue, Offset, PartialTransaction, Position, SignalState
-from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.engine import run_once
+from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.stream.contracts import Record, StopFlag
+from minercdc.stream.events import ChangeEvent, Event, Notification, Op, Progress, Scn, TransactionInfo
+from minercdc.stream.offset import JsonValue, Offset, PartialTransaction, Position, SignalState
 
 DONE = Scn(50)
 

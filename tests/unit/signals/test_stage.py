@@ -29,15 +29,15 @@ from tests.unit.signals.model import (
     stage_of,
 )
 
-from minercdc.contracts import OpenTransaction
-from minercdc.events import ChangeEvent, Event, Notification, Progress
-from minercdc.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.schema.table import Column, TableId, TableNames
 from minercdc.signals.channels import Received
-from minercdc.signals.incremental import IncrementalSnapshots
-from minercdc.signals.signal import Signal, SignalRefused
 from minercdc.signals.stage import SignalStage
-from minercdc.signals.window import Changes, Chunk
+from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
+from minercdc.snapshot.incremental.window import Changes, Chunk
+from minercdc.stream.contracts import OpenTransaction
+from minercdc.stream.events import ChangeEvent, Event, Notification, Progress
+from minercdc.stream.offset import AdHocSnapshot, SignalState, TableRead
+from minercdc.stream.signal import Signal, SignalRefused
 
 KEYS = 12
 SEEDS = examples(50)

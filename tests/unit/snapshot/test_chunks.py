@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minercdc.snapshot.chunks import Extent, cuts, row_id_of
+from minercdc.snapshot.initial.rowid_ranges import Extent, cuts, row_id_of
 
 
 def test_row_id_is_object_file_block_and_row() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from minercdc.events import ChangeEvent, Op, Scn, SnapshotMark
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.snapshot.marks import Placed, RowMarks
+from minercdc.snapshot.row_marks import Placed, RowMarks
+from minercdc.stream.events import ChangeEvent, Op, Scn, SnapshotMark
 
 TABLE = TableSchema(TableId("DB", "LAB", "ITEM"), (), ())
 

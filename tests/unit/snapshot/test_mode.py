@@ -8,12 +8,12 @@ import pytest
 
 from minercdc.config.load import parse_properties
 from minercdc.config.sections import SnapshotConfig
-from minercdc.config.select_text import without_end
-from minercdc.config.selects import select_of, unmatched
-from minercdc.config.table_names import plain_name
+from minercdc.config.source.select_text import without_end
+from minercdc.config.source.selects import select_of, unmatched
+from minercdc.config.source.table_names import plain_name
 from minercdc.errors import ConfigError
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.snapshot.mode import Start, Steps, decision_of
+from minercdc.snapshot.initial.mode import Start, Steps, decision_of
 from minercdc.snapshot.query import query_of
 
 NOTHING = Start(offset_exists=False, snapshot_under_way=False)

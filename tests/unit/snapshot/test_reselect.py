@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from minercdc.events import UNAVAILABLE, Row
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.snapshot.reselect import _place_of
+from minercdc.stream.events import UNAVAILABLE, Row
 
 COLUMNS = (Column("ID", "NUMBER"), Column("AT", "DATE"), Column("U", "UROWID"), Column("C", "CLOB"))
 BY_ROWID = [("ROWID", "ROWID", "AAA")]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from minercdc.offset import ChunkProgress
-from minercdc.oracle.rows import RowConverter, selected_columns
+from minercdc.oracle.fetching.rows import RowConverter, selected_columns
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.snapshot.scan import scan_sql
+from minercdc.stream.offset import ChunkProgress
 
 TABLE = TableSchema(
     TableId("DB", "LAB", "ITEM"),

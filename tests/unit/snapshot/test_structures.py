@@ -12,14 +12,14 @@ import pytest
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.sections import SnapshotConfig
 from minercdc.errors import SourceError
-from minercdc.events import Progress, Scn
-from minercdc.offset import AdHocSnapshot
-from minercdc.schema.filter import TableFilter
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
-from minercdc.snapshot import start
-from minercdc.snapshot.notices import deferred_started
-from minercdc.snapshot.start import Fixed, Place, fix_given
-from minercdc.snapshot.structures import StructureSnapshot
+from minercdc.snapshot.initial import start
+from minercdc.snapshot.initial.notices import deferred_started
+from minercdc.snapshot.initial.start import Fixed, Place, fix_given
+from minercdc.snapshot.initial.structures import StructureSnapshot
+from minercdc.stream.events import Progress, Scn
+from minercdc.stream.offset import AdHocSnapshot
 
 
 def test_a_start_in_the_past_claims_no_delivered_time() -> None:

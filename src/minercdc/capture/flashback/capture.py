@@ -24,26 +24,26 @@ from minercdc.capture.flashback.demotion import read_incrementally
 from minercdc.capture.flashback.dictionary import Dictionary
 from minercdc.capture.flashback.incremental import IncrementalReader
 from minercdc.capture.flashback.order import ordered
-from minercdc.capture.flashback.phases import Failure, Phases
 from minercdc.capture.flashback.position import FlashbackPosition, Place
 from minercdc.capture.flashback.reading import Found, VersionReader, Window
 from minercdc.capture.flashback.shapes import version_of
+from minercdc.capture.flashback.table_windows import Failure, Phases
 from minercdc.capture.flashback.tables_reader import Read, TablesReader
 from minercdc.capture.flashback.undo import Stability, UndoWatch
 from minercdc.capture.flashback.version import Version
 from minercdc.capture.flashback.window_end import WindowEnd
-from minercdc.capture.loading import loaded
-from minercdc.config.flashback import FlashbackConfig, Strategy
+from minercdc.capture.stored_position import loaded
 from minercdc.config.sections import CaptureConfig
-from minercdc.config.table_names import given_for
-from minercdc.contracts import StopFlag
-from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, SnapshotMark, TransactionInfo
-from minercdc.offset import JsonValue, Position
+from minercdc.config.source.flashback import FlashbackConfig, Strategy
+from minercdc.config.source.table_names import given_for
 from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.scn import host_clock
-from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.stream.contracts import StopFlag
+from minercdc.stream.events import ChangeEvent, Event, Op, Progress, Scn, SnapshotMark, TransactionInfo
+from minercdc.stream.offset import JsonValue, Position
 
 _log = logging.getLogger(__name__)
 

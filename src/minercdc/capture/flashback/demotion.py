@@ -2,7 +2,7 @@
 
 A table whose versions undo does not hold is read incrementally (`incremental`). One that cannot be read in a window for another
 reason, such as DDL or a missing grant, is suspended. Once a window has it again, its suspension ends by itself: the table is read
-again by an incremental snapshot, with the deletes that were missed (`signals/resuming.py`), while the stream goes on.
+again by an incremental snapshot, with the deletes that were missed (`snapshot/incremental/resuming.py`), while the stream goes on.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import logging
 from collections.abc import Iterator
 
 from minercdc.errors import SnapshotTooOldError
-from minercdc.events import Event, Notification, SuspensionChange
-from minercdc.offset import SuspendedTable
 from minercdc.schema.table import TableId
+from minercdc.stream.events import Event, Notification, SuspensionChange
+from minercdc.stream.offset import SuspendedTable
 
 _log = logging.getLogger(__name__)
 

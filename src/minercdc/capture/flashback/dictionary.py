@@ -15,9 +15,9 @@ import oracledb
 
 from minercdc.capture.flashback.order import ForeignKey, ForeignKeys
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.dictionary import read_table_ids, read_tables
-from minercdc.schema.filter import TableFilter
+from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
 from minercdc.schema.table import TableId, TableSchema, without_comments
+from minercdc.schema.table_filter import TableFilter
 from minercdc.values.supported import without_unsupported
 
 _RECENT_SECONDS = 10

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import oracledb
 
 from minercdc.capture.flashback.reading import Found, VersionReader, Window
-from minercdc.config.flashback import Strategy
+from minercdc.config.source.flashback import Strategy
 from minercdc.schema.table import TableSchema
 
 _NO_DATE = "DATE '0001-01-01'"

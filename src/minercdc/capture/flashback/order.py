@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from minercdc.capture.flashback.version import Version
-from minercdc.events import Row, Value
 from minercdc.schema.table import TableId
+from minercdc.stream.events import Row, Value
 
 _Values = tuple[Value, ...]
 

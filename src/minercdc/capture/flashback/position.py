@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from minercdc.offset import JsonValue
+from minercdc.stream.offset import JsonValue
 
 Place = tuple[int, str]
 """Commit SCN and XID: the order of transactions."""

@@ -19,10 +19,10 @@ import oracledb
 
 from minercdc.capture.flashback.version import Version
 from minercdc.errors import SnapshotTooOldError
-from minercdc.events import Row
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.rows import LARGE_COLUMNS, RowConverter, exact_values, selected_columns
+from minercdc.oracle.fetching.rows import LARGE_COLUMNS, RowConverter, exact_values, selected_columns
 from minercdc.schema.table import TableSchema
+from minercdc.stream.events import Row
 
 _ROWIDS = 500
 _LARGE_ROWS = 100

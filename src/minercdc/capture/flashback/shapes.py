@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from minercdc.events import SchemaChange, Scn
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import SchemaChange, Scn
 
 
 def follow(

@@ -13,7 +13,7 @@ import oracledb
 
 from minercdc.capture.flashback.reading import Found
 from minercdc.errors import MinerCdcError, TransientSourceError
-from minercdc.oracle.fetch_queue import CANCEL_SECONDS
+from minercdc.oracle.fetching.queue import CANCEL_SECONDS
 from minercdc.schema.table import TableId
 
 Read: TypeAlias = Callable[[oracledb.Connection], Found]

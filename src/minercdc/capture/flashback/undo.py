@@ -9,7 +9,7 @@ from typing import Final
 
 import oracledb
 
-from minercdc.config.flashback import FlashbackConfig
+from minercdc.config.source.flashback import FlashbackConfig
 from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
 from minercdc.oracle.scn import one_row
 from minercdc.schema.table import TableId

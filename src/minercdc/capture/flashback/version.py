@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minercdc.events import Row
 from minercdc.schema.table import TableSchema
+from minercdc.stream.events import Row
 
 
 @dataclass(slots=True)

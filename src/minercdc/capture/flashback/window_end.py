@@ -8,7 +8,7 @@ from typing import Any
 import oracledb
 
 from minercdc.capture.flashback.position import FlashbackPosition
-from minercdc.config.flashback import FlashbackConfig
+from minercdc.config.source.flashback import FlashbackConfig
 from minercdc.errors import LogGapError, MinerCdcError, TransientSourceError
 from minercdc.oracle.present_scn import PresentScn
 from minercdc.oracle.scn import one_row

@@ -22,13 +22,13 @@ from minercdc.capture.fors_olr.protocol import Answer, Command, CommandCode, Dat
 from minercdc.capture.fors_olr.session import Opening, Session, connected
 from minercdc.capture.fors_olr.shapes import Shapes
 from minercdc.capture.fors_olr.table_list import TableList
-from minercdc.capture.loading import loaded
 from minercdc.capture.open_transactions import OldestUndelivered
-from minercdc.contracts import StopFlag
+from minercdc.capture.stored_position import loaded
 from minercdc.errors import TransientSourceError, UnknownSourceError
-from minercdc.events import Event, Progress, Scn
-from minercdc.offset import JsonValue, Position
 from minercdc.oracle.scn import host_clock
+from minercdc.stream.contracts import StopFlag
+from minercdc.stream.events import Event, Progress, Scn
+from minercdc.stream.offset import JsonValue, Position
 
 _log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from time import time
 
-from minercdc.config.fors import ForsConfig
+from minercdc.config.source.fors_olr import ForsConfig
 
 _MICROSECONDS = 1_000_000
 

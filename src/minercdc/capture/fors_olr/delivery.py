@@ -24,10 +24,10 @@ from minercdc.capture.fors_olr.operations import Begin, Chunk, Commit, Image, Op
 from minercdc.capture.fors_olr.position import ForsPosition
 from minercdc.capture.fors_olr.shapes import Shapes
 from minercdc.capture.fors_olr.values import BLOB_TYPE, CLOB_TYPE, Pieces
-from minercdc.capture.left_out import suspended, undecodable
+from minercdc.capture.undecodable import suspended, undecodable
 from minercdc.errors import DecodeError, SourceError, UnknownSourceError
-from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, TransactionInfo, UndecodableRow
 from minercdc.schema.table import TableId
+from minercdc.stream.events import ChangeEvent, Event, Op, Progress, Scn, TransactionInfo, UndecodableRow
 
 _WAITING: Final = 1_000
 _OPERATION_NAMES: Final = {Op.CREATE: "INSERT", Op.UPDATE: "UPDATE", Op.DELETE: "DELETE"}

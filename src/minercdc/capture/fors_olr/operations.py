@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from minercdc.capture.fors_olr.protocol import MARKS, ByteOrder
-from minercdc.events import Op
+from minercdc.stream.events import Op
 
 NO_NUMBER: Final = -(2**63)
 NO_CHARSET: Final = 2**64 - 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minercdc.capture.commit_position import CommitPosition
-from minercdc.offset import JsonValue
+from minercdc.stream.offset import JsonValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 from minercdc.capture.fors_olr.operations import Image, RowChange
 from minercdc.capture.fors_olr.values import Pieces, converter
-from minercdc.config.fors import ForsConfig
+from minercdc.config.source.fors_olr import ForsConfig
 from minercdc.errors import DecodeError
-from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.schema.table import TableSchema
+from minercdc.stream.events import UNAVAILABLE, Op, Row, Value
 from minercdc.values.codec import LARGE_TYPES
 
 

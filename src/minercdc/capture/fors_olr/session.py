@@ -31,9 +31,9 @@ from minercdc.capture.fors_olr.protocol import (
 )
 from minercdc.capture.fors_olr.table_list import TableList
 from minercdc.capture.framed_connection import FramedConnection
-from minercdc.config.fors import ForsConfig
-from minercdc.contracts import StopFlag
+from minercdc.config.source.fors_olr import ForsConfig
 from minercdc.errors import SourceError, TransientSourceError, UnknownSourceError
+from minercdc.stream.contracts import StopFlag
 
 _log = logging.getLogger(__name__)
 

@@ -20,11 +20,11 @@ from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.fors_olr.operations import RowChange
 from minercdc.capture.fors_olr.rows import RowReader
 from minercdc.errors import SchemaMismatchError
-from minercdc.events import SchemaChange, Scn
-from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.scn import current_scn
 from minercdc.schema.table import TableId, TableSchema, without_comments
+from minercdc.stream.events import SchemaChange, Scn
 from minercdc.values.supported import without_unsupported
 
 _log = logging.getLogger(__name__)

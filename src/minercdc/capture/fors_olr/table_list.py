@@ -9,7 +9,7 @@ from itertools import groupby
 
 from minercdc.capture.adapter import CaptureContext
 from minercdc.errors import SourceError
-from minercdc.oracle.dictionary import read_table_ids, read_tables
+from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.values.supported import without_unsupported
 

@@ -1,4 +1,4 @@
-"""Turns values as the server sends them into canonical Row text (`minercdc.rows`), by `minercdc.fors.value.encoding`.
+"""Turns values as the server sends them into canonical Row text (`minercdc.stream.rows`), by `minercdc.fors.value.encoding`.
 
 oracle   Oracle's internal formats, as redo has them; text in the character set that comes with the column, LOBs see `_of_lob`
 text     UTF-8: numbers in decimals, dates in ISO 8601, bytes in hex digits
@@ -13,10 +13,10 @@ from typing import Final, TypeAlias
 
 from minercdc.capture.fors_olr.charsets import AL16UTF16, MULTI_BYTE, text_of
 from minercdc.capture.fors_olr.operations import ColumnValue
-from minercdc.config.fors import ForsConfig
+from minercdc.config.source.fors_olr import ForsConfig
 from minercdc.errors import SchemaMismatchError, ValueDecodeError
-from minercdc.events import UNAVAILABLE, Value
 from minercdc.schema.table import Column
+from minercdc.stream.events import UNAVAILABLE, Value
 from minercdc.values import lob, number, raw, text
 from minercdc.values.codec import reading_for
 from minercdc.values.image import Encoding, text_of_image

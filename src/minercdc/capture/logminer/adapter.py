@@ -8,18 +8,18 @@ from datetime import timedelta
 
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.logminer.capture import LogMinerCapture
-from minercdc.capture.logminer.flush import RedoFlush
-from minercdc.capture.logminer.keeping import KeepingRules, captured_tables
-from minercdc.capture.logminer.kept_copies import KeptCopies
-from minercdc.capture.logminer.kept_files import KeptFiles
+from minercdc.capture.logminer.kept.copies import KeptCopies
+from minercdc.capture.logminer.kept.files import KeptFiles
+from minercdc.capture.logminer.kept.keeping import KeepingRules, captured_tables
 from minercdc.capture.logminer.open_at import mine_from
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
-from minercdc.capture.logminer.query import ContainerNames
+from minercdc.capture.logminer.session.flush import RedoFlush
+from minercdc.capture.logminer.session.query import ContainerNames
 from minercdc.capture.logminer.start import missing, start_position
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import MinerCdcError
-from minercdc.offset import Position
+from minercdc.stream.offset import Position
 
 
 class LogMinerFactory:

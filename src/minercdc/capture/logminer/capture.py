@@ -18,44 +18,44 @@ from typing import Any
 import oracledb
 
 from minercdc.capture.adapter import CaptureContext
-from minercdc.capture.loading import loaded
-from minercdc.capture.logminer.abandonment import UnknownTransactions, limits_of
-from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.committed import CommittedAssembly
-from minercdc.capture.logminer.containers import containers_of
-from minercdc.capture.logminer.decoding import TransactionDecoder
-from minercdc.capture.logminer.delivery import Delivery
-from minercdc.capture.logminer.flush import RedoFlush
-from minercdc.capture.logminer.host_clock import HostClock
-from minercdc.capture.logminer.keeping import KeepingRules, load
-from minercdc.capture.logminer.kept_files import KeptFiles
-from minercdc.capture.logminer.log_window import LogWindow, PassLogs
-from minercdc.capture.logminer.logs import NO_BOUND, switched_scn
-from minercdc.capture.logminer.measuring import Measuring
-from minercdc.capture.logminer.naming import ObjectNames
+from minercdc.capture.logminer.buffer.abandonment import UnknownTransactions, limits_of
+from minercdc.capture.logminer.buffer.assembler import Assembly, Pass
+from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
+from minercdc.capture.logminer.buffer.committed import CommittedAssembly
+from minercdc.capture.logminer.buffer.delivery import Delivery
+from minercdc.capture.logminer.buffer.spill import check_directory
+from minercdc.capture.logminer.buffer.transactions import Transaction, shown, transaction_buffer
+from minercdc.capture.logminer.buffer.users import user_filter
+from minercdc.capture.logminer.kept.files import KeptFiles
+from minercdc.capture.logminer.kept.keeping import KeepingRules, load
+from minercdc.capture.logminer.logs.mining_database import check_place
+from minercdc.capture.logminer.logs.redo_logs import NO_BOUND, switched_scn
+from minercdc.capture.logminer.logs.window import LogWindow, PassLogs
 from minercdc.capture.logminer.open_at import from_starts
-from minercdc.capture.logminer.passes import Assembly, Pass
-from minercdc.capture.logminer.place import check_place
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.query import ContainerNames
-from minercdc.capture.logminer.redo_dictionary import RedoDictionary
-from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
-from minercdc.capture.logminer.session import MiningSession, open_session
-from minercdc.capture.logminer.session_memory import SessionMemory
-from minercdc.capture.logminer.shapes import ShapeTracker
-from minercdc.capture.logminer.spill import check_directory
+from minercdc.capture.logminer.session.containers import containers_of
+from minercdc.capture.logminer.session.flush import RedoFlush
+from minercdc.capture.logminer.session.host_clock import HostClock
+from minercdc.capture.logminer.session.logminer_session import MiningSession, open_session
+from minercdc.capture.logminer.session.measuring import Measuring
+from minercdc.capture.logminer.session.memory import SessionMemory
+from minercdc.capture.logminer.session.query import ContainerNames
+from minercdc.capture.logminer.session.redo_dictionary import RedoDictionary
+from minercdc.capture.logminer.session.row import ContinuationJoiner, LogMinerRow
+from minercdc.capture.logminer.session.table_names import ObjectNames
+from minercdc.capture.logminer.session.waiting import PassPause, ticks
+from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
 from minercdc.capture.logminer.start import check_database, check_lost, identified, with_pdbs
-from minercdc.capture.logminer.transactions import Transaction, shown, transaction_buffer
-from minercdc.capture.logminer.users import user_filter
-from minercdc.capture.logminer.waiting import PassPause, ticks
-from minercdc.contracts import OpenTransaction, StopFlag
+from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
+from minercdc.capture.stored_position import loaded
 from minercdc.errors import LogGapError, MiningSessionError
-from minercdc.events import Event, Scn
-from minercdc.figures.spent import Cause
-from minercdc.offset import JsonValue, Position
-from minercdc.oracle.prefetch import prefetch
+from minercdc.oracle.fetching.prefetch import prefetch
 from minercdc.oracle.scn import current_scn, host_clock, last_redo, oldest_undecided_scn, open_transactions
-from minercdc.schema.filter import SYSTEM_SCHEMAS
+from minercdc.schema.table_filter import SYSTEM_SCHEMAS
+from minercdc.stream.contracts import OpenTransaction, StopFlag
+from minercdc.stream.counters.lag_causes import Cause
+from minercdc.stream.events import Event, Scn
+from minercdc.stream.offset import JsonValue, Position
 
 _log = logging.getLogger(__name__)
 

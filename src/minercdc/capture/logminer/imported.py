@@ -16,16 +16,16 @@ from typing import Any, Final, NamedTuple
 
 import oracledb
 
-from minercdc.capture.logminer.committed import beginning
-from minercdc.capture.logminer.logs import LogSelection
+from minercdc.capture.logminer.buffer.committed import beginning
+from minercdc.capture.logminer.logs.redo_logs import LogSelection
 from minercdc.capture.logminer.open_at import await_written, mine_from, selection_from
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of
-from minercdc.capture.logminer.row import LARGE_CODES, OpCode
-from minercdc.capture.logminer.session import MiningSession
+from minercdc.capture.logminer.session.logminer_session import MiningSession
+from minercdc.capture.logminer.session.row import LARGE_CODES, OpCode
 from minercdc.errors import SourceError
-from minercdc.offset import PartialTransaction
 from minercdc.oracle.scn import database_identity
-from minercdc.schema.filter import SYSTEM_SCHEMAS
+from minercdc.schema.table_filter import SYSTEM_SCHEMAS
+from minercdc.stream.offset import PartialTransaction
 
 Connect = Callable[[], oracledb.Connection]
 _FETCH: Final = 10_000

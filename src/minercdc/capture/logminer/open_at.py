@@ -18,12 +18,19 @@ from typing import Final, NamedTuple
 
 import oracledb
 
-from minercdc.capture.logminer.committed import beginning
-from minercdc.capture.logminer.logs import LogFile, LogSelection, read_ended, read_logs, read_threads, select_logs
+from minercdc.capture.logminer.buffer.committed import beginning
+from minercdc.capture.logminer.logs.redo_logs import (
+    LogFile,
+    LogSelection,
+    read_ended,
+    read_logs,
+    read_threads,
+    select_logs,
+)
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.query import ContainerNames, within
-from minercdc.capture.logminer.row import ZERO_XID, OpCode
-from minercdc.capture.logminer.session import MiningSession
+from minercdc.capture.logminer.session.logminer_session import MiningSession
+from minercdc.capture.logminer.session.query import ContainerNames, within
+from minercdc.capture.logminer.session.row import ZERO_XID, OpCode
 from minercdc.errors import LogGapError
 from minercdc.oracle.scn import current_scn, oldest_open_scn, written_scn
 

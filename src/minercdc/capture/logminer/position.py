@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
-from minercdc.offset import JsonValue
+from minercdc.stream.offset import JsonValue
 
 
 class RedoAddress(NamedTuple):

@@ -9,9 +9,9 @@ from dataclasses import replace
 import oracledb
 
 from minercdc.capture.adapter import Secondary
-from minercdc.capture.logminer.keeping import KeepingRules, Loaded, Lost, unusable
-from minercdc.capture.logminer.kept_files import KeptFiles
-from minercdc.capture.logminer.logs import (
+from minercdc.capture.logminer.kept.files import KeptFiles
+from minercdc.capture.logminer.kept.keeping import KeepingRules, Loaded, Lost, unusable
+from minercdc.capture.logminer.logs.redo_logs import (
     MinedElsewhere,
     begin_scn,
     read_ended,
@@ -21,7 +21,7 @@ from minercdc.capture.logminer.logs import (
     unique_logs,
 )
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.config.log_mining import LogMiningConfig
+from minercdc.config.source.log_mining import LogMiningConfig
 from minercdc.errors import ConfigError, LogGapError
 from minercdc.oracle.present_scn import NOT_THIS_DATABASE, not_reached
 from minercdc.oracle.scn import database_identity

@@ -12,7 +12,6 @@ from contextlib import suppress
 from time import monotonic
 
 from minercdc.capture.adapter import CaptureContext
-from minercdc.capture.loading import loaded
 from minercdc.capture.olr.confirmation import Confirmations
 from minercdc.capture.olr.connection import OlrConnection
 from minercdc.capture.olr.delivery import Delivery
@@ -24,10 +23,11 @@ from minercdc.capture.olr.protobuf_format import read_protobuf
 from minercdc.capture.olr.protocol import Request, RequestCode
 from minercdc.capture.olr.shapes import Shapes
 from minercdc.capture.open_transactions import OldestUndelivered
-from minercdc.contracts import StopFlag
+from minercdc.capture.stored_position import loaded
 from minercdc.errors import MinerCdcError, TransientSourceError, UnknownSourceError
-from minercdc.events import Event, Progress, Scn
-from minercdc.offset import JsonValue, Position
+from minercdc.stream.contracts import StopFlag
+from minercdc.stream.events import Event, Progress, Scn
+from minercdc.stream.offset import JsonValue, Position
 
 _log = logging.getLogger(__name__)
 

@@ -18,14 +18,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from minercdc.capture.adapter import Reselect
-from minercdc.capture.left_out import suspended, undecodable
 from minercdc.capture.olr.confirmation import Confirmations
 from minercdc.capture.olr.message import Message, Operation, Place
 from minercdc.capture.olr.position import OlrPosition
 from minercdc.capture.olr.shapes import Shapes
+from minercdc.capture.undecodable import suspended, undecodable
 from minercdc.errors import DecodeError, SourceError, UnknownSourceError
-from minercdc.events import ChangeEvent, Event, Op, Progress, SchemaChange, Scn, TransactionInfo, UndecodableRow
 from minercdc.schema.table import TableId
+from minercdc.stream.events import (
+    ChangeEvent,
+    Event,
+    Op,
+    Progress,
+    SchemaChange,
+    Scn,
+    TransactionInfo,
+    UndecodableRow,
+)
 
 _log = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from minercdc.capture.olr.connection import OlrConnection
 from minercdc.capture.olr.message import Place
 from minercdc.capture.olr.position import OlrPosition
 from minercdc.capture.olr.protocol import LAST_INDEX, Request, RequestCode, Response, ResponseCode, read_response
-from minercdc.contracts import StopFlag
 from minercdc.errors import ConfigError, LogGapError, SourceError, TransientSourceError, UnknownSourceError
+from minercdc.stream.contracts import StopFlag
 
 _log = logging.getLogger(__name__)
 

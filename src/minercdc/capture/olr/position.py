@@ -12,7 +12,7 @@ from typing import Any
 
 from minercdc.capture.commit_position import CommitPosition
 from minercdc.capture.olr.message import Place
-from minercdc.offset import JsonValue
+from minercdc.stream.offset import JsonValue
 
 
 @dataclass(frozen=True, slots=True)

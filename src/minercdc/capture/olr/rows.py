@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from minercdc.capture.olr.message import Operation, Value
 from minercdc.capture.olr.values import converter
-from minercdc.config.olr import OlrConfig
+from minercdc.config.source.olr import OlrConfig
 from minercdc.errors import SchemaMismatchError, ValueDecodeError
-from minercdc.events import UNAVAILABLE, Op, Row
-from minercdc.events import Value as RowValue
 from minercdc.schema.table import TableSchema
+from minercdc.stream.events import UNAVAILABLE, Op, Row
+from minercdc.stream.events import Value as RowValue
 from minercdc.values.codec import LARGE_TYPES
 
 _OPS = {"c": Op.CREATE, "u": Op.UPDATE, "d": Op.DELETE}

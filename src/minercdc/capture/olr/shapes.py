@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from minercdc.capture.logminer.row import LogMinerRow, OpCode
-from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
+from minercdc.capture.logminer.session.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.tables.captured_tables import ReadTable, ShapeTracker
 from minercdc.capture.olr.message import Message, Operation
 from minercdc.capture.olr.rows import RowReader
-from minercdc.config.olr import OlrConfig
+from minercdc.config.source.olr import OlrConfig
 from minercdc.errors import SchemaMismatchError
-from minercdc.events import SchemaChange, Scn
-from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import SchemaChange, Scn
 from minercdc.values.supported import without_unsupported
 
 _log = logging.getLogger(__name__)

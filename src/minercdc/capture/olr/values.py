@@ -1,4 +1,4 @@
-"""Turns values as OpenLogReplicator sends them into canonical Row text (`minercdc.rows`).
+"""Turns values as OpenLogReplicator sends them into canonical Row text (`minercdc.stream.rows`).
 
 NUMBER             a number of any length, as it is spelled; of six digits at most as a float32 of protobuf
 BOOLEAN            1 or 0
@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 from minercdc.capture.olr.message import Absent, Binary, Single, Value
-from minercdc.config.olr import OlrConfig
+from minercdc.config.source.olr import OlrConfig
 from minercdc.errors import ValueDecodeError
 from minercdc.schema.table import Column
 from minercdc.values import interval, lob, number, raw, text

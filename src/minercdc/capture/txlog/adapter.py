@@ -13,8 +13,8 @@ from minercdc.capture.txlog.prerequisites import TxlogPrerequisites
 from minercdc.capture.txlog.purge import gap_after, has_mark, purged_up_to
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import MinerCdcError
-from minercdc.offset import Position
-from minercdc.oracle.dictionary import read_table_ids
+from minercdc.oracle.dictionary.tables import read_table_ids
+from minercdc.stream.offset import Position
 
 
 class TxlogFactory:

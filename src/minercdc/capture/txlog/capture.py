@@ -21,26 +21,26 @@ import oracledb
 
 from minercdc.capture.flashback.dictionary import Dictionary
 from minercdc.capture.flashback.shapes import announce, follow, version_of
-from minercdc.capture.loading import loaded
+from minercdc.capture.stored_position import loaded
 from minercdc.capture.txlog.alert import AlertWatch
 from minercdc.capture.txlog.names import PURGED, SOURCES, view_of
 from minercdc.capture.txlog.position import TxlogPosition
 from minercdc.capture.txlog.purge import gap_after, purged_up_to
 from minercdc.capture.txlog.reading import ChangedRow, LogReader, microseconds
 from minercdc.config.sections import CaptureConfig
-from minercdc.config.table_names import given_for
-from minercdc.config.txlog import SoftDelete, TxlogConfig
-from minercdc.contracts import StopFlag
+from minercdc.config.source.table_names import given_for
+from minercdc.config.source.txlog import SoftDelete, TxlogConfig
 from minercdc.errors import ConfigError, SourceError, UnknownSourceError
-from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, TransactionInfo
-from minercdc.offset import JsonValue, Position
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.present_scn import PresentScn
 from minercdc.oracle.scn import host_clock
-from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.stream.contracts import StopFlag
+from minercdc.stream.events import ChangeEvent, Event, Op, Progress, Scn, TransactionInfo
+from minercdc.stream.offset import JsonValue, Position
 
 _log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.txlog.names import SINCE, SOURCES, quoted
 from minercdc.errors import LogGapError
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.dictionary import read_table_ids
+from minercdc.oracle.dictionary.tables import read_table_ids
 from minercdc.schema.table import TableId
 
 _log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from minercdc.offset import JsonValue
+from minercdc.stream.offset import JsonValue
 
 _AFTER_ALL = 10**40  # TXN is a NUMBER of 38 digits at most
 

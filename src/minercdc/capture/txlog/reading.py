@@ -18,11 +18,11 @@ from typing import Any
 import oracledb
 
 from minercdc.capture.txlog.names import COLUMN, CORE, LOG, SOURCES, quoted, view_of
-from minercdc.events import Row
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.rows import LARGE_COLUMNS, RowConverter, exact_values, selected_columns
+from minercdc.oracle.fetching.rows import LARGE_COLUMNS, RowConverter, exact_values, selected_columns
 from minercdc.oracle.scn import one_row
 from minercdc.schema.table import TableSchema
+from minercdc.stream.events import Row
 
 _LARGE_ROWS = 100
 _EPOCH = datetime(1970, 1, 1)

@@ -12,7 +12,7 @@ from minercdc.capture.fors_olr.acknowledgement import Acknowledgement
 from minercdc.capture.fors_olr.clock import Clock
 from minercdc.capture.fors_olr.position import ForsPosition
 from minercdc.capture.fors_olr.table_list import query_of
-from minercdc.config.fors import ForsConfig
+from minercdc.config.source.fors_olr import ForsConfig
 from minercdc.schema.table import TableId
 
 A, B = "a" * 16, "b" * 16

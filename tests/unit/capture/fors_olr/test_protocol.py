@@ -36,7 +36,7 @@ from minercdc.capture.fors_olr.protocol import (
     Status,
     read_answer,
 )
-from minercdc.events import Op
+from minercdc.stream.events import Op
 
 ORDERS: Sequence[Literal["little", "big"]] = ("little", "big")
 HEAD = Head(0x0102030405060708, 0x1112131415161718, xid_of(0xAABBCCDD00000001), 0x21222324)

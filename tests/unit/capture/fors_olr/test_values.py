@@ -12,10 +12,10 @@ from tests.fors_server.printing import TYPES, Printer, Style
 
 from minercdc.capture.fors_olr.operations import ColumnValue
 from minercdc.capture.fors_olr.values import Pieces, converter
-from minercdc.config.fors import ForsConfig
+from minercdc.config.source.fors_olr import ForsConfig
 from minercdc.errors import DecodeError, SchemaMismatchError, ValueDecodeError
-from minercdc.events import UNAVAILABLE
 from minercdc.schema.table import Column
+from minercdc.stream.events import UNAVAILABLE
 
 CASES = [
     ("VARCHAR2", "it's Ж \U0001f600"),

@@ -10,25 +10,25 @@ from typing import Any
 
 from tests.native_pair import IS_NATIVE, taken_apart
 
-from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.containers import Container, Containers
-from minercdc.capture.logminer.decoding import TransactionDecoder
-from minercdc.capture.logminer.delivery import Delivery
-from minercdc.capture.logminer.host_clock import HostClock
-from minercdc.capture.logminer.keeping import KeepingRules, load
-from minercdc.capture.logminer.kept_copies import KeptCopies
-from minercdc.capture.logminer.kept_files import KeptFiles
-from minercdc.capture.logminer.passes import Assembly, Pass
+from minercdc.capture.logminer.buffer.assembler import Assembly, Pass
+from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
+from minercdc.capture.logminer.buffer.delivery import Delivery
+from minercdc.capture.logminer.buffer.transactions import TransactionBuffer, transaction_buffer
+from minercdc.capture.logminer.kept.copies import KeptCopies
+from minercdc.capture.logminer.kept.files import KeptFiles
+from minercdc.capture.logminer.kept.keeping import KeepingRules, load
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, ContinuationJoiner, LogMinerRow, OpCode
-from minercdc.capture.logminer.shapes import ShapeTracker
-from minercdc.capture.logminer.transactions import TransactionBuffer, transaction_buffer
-from minercdc.events import ChangeEvent, ChangeRun, Event, Progress, SchemaChange
-from minercdc.oracle.dependent_tables import Child
-from minercdc.oracle.object_ids import Listing
-from minercdc.schema.filter import TableFilter
+from minercdc.capture.logminer.session.containers import Container, Containers
+from minercdc.capture.logminer.session.host_clock import HostClock
+from minercdc.capture.logminer.session.row import PLACEHOLDER_ROW_ID, ContinuationJoiner, LogMinerRow, OpCode
+from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
+from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
+from minercdc.oracle.dictionary.dependent_tables import Child
+from minercdc.oracle.dictionary.object_ids import Listing
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import ChangeEvent, ChangeRun, Event, Progress, SchemaChange
 
 ITEM_ID = TableId("DB", "LAB", "ITEM")
 ITEM = TableSchema(ITEM_ID, (Column("ID", "NUMBER", 10, 0), Column("QTY", "NUMBER", 12, 3)), (0,), object_id=77)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.unit.capture.logminer.redo import NOON, A, B, Miner, Redo, changes, partial
 
-from minercdc.capture.logminer.abandonment import Limits, UnknownTransactions
+from minercdc.capture.logminer.buffer.abandonment import Limits, UnknownTransactions
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.errors import LostTransactionError
 

@@ -11,8 +11,8 @@ import pytest
 from tests.unit.capture.logminer.test_dml import FIXTURES
 from tests.unit.capture.logminer.test_fuzz import DECODER, PARSERS
 
-from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.large_text import parse_string_begin
+from minercdc.capture.logminer.lobs.lob_text import parse_string_begin
+from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
 from minercdc.schema.table import TableSchema
 
 # Apostrophes in the first two are not doubled.

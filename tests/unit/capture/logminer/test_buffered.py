@@ -16,9 +16,9 @@ from tests.unit.capture.logminer.redo import (
     schema_changes,
 )
 
-from minercdc.capture.logminer.passes import Pass
-from minercdc.capture.logminer.row import ZERO_XID, LogMinerRow
-from minercdc.events import ChangeEvent, Op, Progress
+from minercdc.capture.logminer.buffer.assembler import Pass
+from minercdc.capture.logminer.session.row import ZERO_XID, LogMinerRow
+from minercdc.stream.events import ChangeEvent, Op, Progress
 
 
 def test_transaction_comes_whole_at_its_commit_followed_by_progress(miner: Miner) -> None:
@@ -164,7 +164,7 @@ def test_starts_are_not_remembered_for_ever(miner: Miner) -> None:
 
 
 def test_rows_are_named_tuples_in_column_order() -> None:
-    from minercdc.capture.logminer.row import COLUMNS
+    from minercdc.capture.logminer.session.row import COLUMNS
 
     assert len(COLUMNS) == len(LogMinerRow._fields)
 

@@ -10,17 +10,17 @@ import oracledb
 import pytest
 
 from minercdc.capture.adapter import CaptureContext
+from minercdc.capture.logminer.buffer.users import Wants, user_filter
 from minercdc.capture.logminer.capture import LogMinerCapture
-from minercdc.capture.logminer.host_clock import HostClock
-from minercdc.capture.logminer.kept_files import KeptFiles
+from minercdc.capture.logminer.kept.files import KeptFiles
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.users import Wants, user_filter
+from minercdc.capture.logminer.session.host_clock import HostClock
 from minercdc.config.load import parse_properties
-from minercdc.config.log_mining import LogMiningConfig
+from minercdc.config.source.log_mining import LogMiningConfig
 from minercdc.errors import ConfigError
-from minercdc.metrics import Counters
-from minercdc.schema.filter import TableFilter
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.stream.counters.connector import Counters
 
 NEEDED = {
     "topic.prefix": "t",

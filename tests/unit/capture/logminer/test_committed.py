@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from tests.unit.capture.logminer.redo import A, B, C, Miner, Redo, changes, positions
 
-from minercdc.capture.logminer.committed import CommittedAssembly, beginning
-from minercdc.capture.logminer.logs import LogFile
-from minercdc.capture.logminer.passes import Pass
+from minercdc.capture.logminer.buffer.assembler import Pass
+from minercdc.capture.logminer.buffer.committed import CommittedAssembly, beginning
+from minercdc.capture.logminer.logs.redo_logs import LogFile
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, log_start
-from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.capture.logminer.session.row import LogMinerRow
 from minercdc.errors import MiningSessionError
-from minercdc.events import Event
+from minercdc.stream.events import Event
 
 LOGS = (
     LogFile("a1", 1, 1, 50, 150),

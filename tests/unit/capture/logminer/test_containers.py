@@ -10,23 +10,23 @@ from pathlib import Path
 import pytest
 from tests.unit.capture.logminer.redo import ITEM, A, B, Redo, partial, requested, xid
 
-from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.containers import Container, Containers, tx_id_in
-from minercdc.capture.logminer.decoding import TransactionDecoder
-from minercdc.capture.logminer.delivery import Delivery
-from minercdc.capture.logminer.host_clock import HostClock
-from minercdc.capture.logminer.passes import Pass
+from minercdc.capture.logminer.buffer.assembler import Pass
+from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
+from minercdc.capture.logminer.buffer.delivery import Delivery
+from minercdc.capture.logminer.buffer.transactions import TransactionBuffer
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.query import committed_query
-from minercdc.capture.logminer.row import ContinuationJoiner
-from minercdc.capture.logminer.shapes import ShapeTracker
+from minercdc.capture.logminer.session.containers import Container, Containers, tx_id_in
+from minercdc.capture.logminer.session.host_clock import HostClock
+from minercdc.capture.logminer.session.query import committed_query
+from minercdc.capture.logminer.session.row import ContinuationJoiner
+from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
 from minercdc.capture.logminer.start import with_pdbs
-from minercdc.capture.logminer.transactions import TransactionBuffer
+from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.errors import ConfigError, MiningSessionError
-from minercdc.events import ChangeEvent, Progress, SchemaChange
-from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.stream.events import ChangeEvent, Progress, SchemaChange
 
 SALES, STOCK = 3, 4  # their CON_IDs
 NAMES = {SALES: "SALES", STOCK: "STOCK"}

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.unit.capture.logminer.redo import ITEM, ITEM_ID, NOON, A, B, Dictionary, Miner, Redo, schema_changes
 
-from minercdc.capture.logminer.row import OpCode
-from minercdc.events import ChangeEvent, UndecodableRow
+from minercdc.capture.logminer.session.row import OpCode
 from minercdc.schema.table import Column, Key, NotNull, TableId, TableSchema
+from minercdc.stream.events import ChangeEvent, UndecodableRow
 
 SOURCE = TableSchema(
     TableId("DB", "LAB", "SRC"),

@@ -19,12 +19,12 @@ from tests.unit.capture.logminer.redo import (
     schema_changes,
 )
 
-from minercdc.capture.logminer.decoding import RUN
 from minercdc.capture.logminer.position import RedoAddress
-from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
+from minercdc.capture.logminer.session.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
+from minercdc.capture.logminer.sql_redo.decoding import RUN
 from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError, UnsupportedRowError
-from minercdc.events import UNAVAILABLE, ChangeEvent, Progress, Scn, TransactionInfo, UndecodableRow
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Progress, Scn, TransactionInfo, UndecodableRow
 
 
 def test_a_temporary_table_is_not_captured_whatever_its_rows_look_like(tmp_path: Path) -> None:

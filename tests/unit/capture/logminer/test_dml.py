@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.pieces import split
-from minercdc.capture.logminer.redo_text import parse_redo
+from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
+from minercdc.capture.logminer.sql_redo.pieces import split
+from minercdc.capture.logminer.sql_redo.text import parse_redo
 from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError, ValueDecodeError
-from minercdc.events import UNAVAILABLE, Op, Row
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import UNAVAILABLE, Op, Row
 from minercdc.values.codec import ValueHandling, codec_for
 from minercdc.values.image import Encoding
 

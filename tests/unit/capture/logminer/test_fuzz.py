@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.unit.capture.logminer.test_dml import FIXTURES
 
-from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.large_text import (
+from minercdc.capture.logminer.lobs.lob_text import (
     parse_lob_edit,
     parse_locator,
     parse_string_begin,
@@ -21,10 +20,11 @@ from minercdc.capture.logminer.large_text import (
     parse_xml_begin,
     parse_xml_fragment,
 )
-from minercdc.capture.logminer.redo_text import parse_redo
+from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
+from minercdc.capture.logminer.sql_redo.text import parse_redo
 from minercdc.errors import DecodeError, RedoSyntaxError, ValueDecodeError
-from minercdc.schema.ddl import Unclear
-from minercdc.schema.ddl_parser import parse_ddl
+from minercdc.schema.ddl.parser import parse_ddl
+from minercdc.schema.ddl.statements import Unclear
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.values.codec import ValueHandling, codec_for
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 from tests.examples import examples
 
-from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.pieces import split
+from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
+from minercdc.capture.logminer.sql_redo.pieces import split
 from minercdc.errors import RedoSyntaxError
 from minercdc.schema.table import Column, TableId, TableSchema
 

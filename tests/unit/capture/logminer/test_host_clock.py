@@ -6,9 +6,9 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from minercdc.capture.logminer import host_clock
-from minercdc.capture.logminer.host_clock import clocks_go_back, margin_at
-from minercdc.schema.ddl_changed_constraints import CLOCKS
+from minercdc.capture.logminer.session import host_clock
+from minercdc.capture.logminer.session.host_clock import clocks_go_back, margin_at
+from minercdc.schema.ddl.changed_constraints import CLOCKS
 
 ORDINARY = date(2025, 12, 10)
 

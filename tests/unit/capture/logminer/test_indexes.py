@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.unit.capture.logminer.redo import ITEM, ITEM_ID, A, Dictionary, Miner, Redo, schema_changes
 
-from minercdc.kafka.table_changes import remembered, table_of
+from minercdc.messages.table_changes import remembered, table_of
 from minercdc.schema.table import Column, Key, TableId, TableSchema
 
 COLUMNS = (Column("ID", "NUMBER", 10, 0, nullable=False), Column("QTY", "NUMBER", 12, 3, nullable=False))

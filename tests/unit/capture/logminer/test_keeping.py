@@ -14,13 +14,13 @@ import pytest
 from tests.native_pair import IS_NATIVE
 from tests.unit.capture.logminer.redo import ANY_PASS, A, B, C, Miner, Redo, changes, partial, positions, unprinted, xid
 
-from minercdc.capture.logminer.keeping import Keeping, KeepingRules, unusable
-from minercdc.capture.logminer.kept_files import KeptFile, KeptFiles
+from minercdc.capture.logminer.buffer.transactions import Transaction
+from minercdc.capture.logminer.kept.files import KeptFile, KeptFiles
+from minercdc.capture.logminer.kept.keeping import Keeping, KeepingRules, unusable
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
-from minercdc.capture.logminer.row import LogMinerRow
-from minercdc.capture.logminer.transactions import Transaction
+from minercdc.capture.logminer.session.row import LogMinerRow
 from minercdc.errors import TransientSourceError
-from minercdc.events import Event, Progress
+from minercdc.stream.events import Event, Progress
 
 ALL = KeepingRules(timedelta(0), "t")
 SEEDS, FIRST_SEED = int(os.environ.get("MINERCDC_SEEDS", "8")), int(os.environ.get("MINERCDC_SEED", "0"))

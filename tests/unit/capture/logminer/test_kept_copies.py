@@ -11,10 +11,10 @@ from tests.memory_topic import MemoryTopic
 from tests.unit.capture.logminer.redo import A, B, C, Miner, Redo, changes
 from tests.unit.capture.logminer.test_keeping import ALL, PATHS, after, damage, miner, position_of, two_passes
 
-from minercdc.capture.logminer import kept_copies
-from minercdc.capture.logminer.keeping import unusable
-from minercdc.capture.logminer.kept_copies import KeptCopies
-from minercdc.capture.logminer.kept_files import KeptFiles
+from minercdc.capture.logminer.kept import copies as kept_copies
+from minercdc.capture.logminer.kept.copies import KeptCopies
+from minercdc.capture.logminer.kept.files import KeptFiles
+from minercdc.capture.logminer.kept.keeping import unusable
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.errors import DeliveryError
 

@@ -20,10 +20,10 @@ import pytest
 from tests.native_pair import IS_NATIVE
 from tests.unit.capture.logminer.redo import A, B, C, Miner, Redo, partial, unprinted, xid
 
-from minercdc.capture.logminer.keeping import KeepingRules
+from minercdc.capture.logminer.kept.keeping import KeepingRules
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.row import LogMinerRow
-from minercdc.events import ChangeEvent, Event, Progress
+from minercdc.capture.logminer.session.row import LogMinerRow
+from minercdc.stream.events import ChangeEvent, Event, Progress
 
 ROWS = int(os.environ.get("MINERCDC_KEPT_ROWS", "300"))
 KILLS = int(os.environ.get("MINERCDC_KEPT_KILLS", "8"))

@@ -10,10 +10,10 @@ import pytest
 from tests.unit.capture.logminer.redo import A, Miner
 from tests.unit.capture.logminer.test_large_rows import DECLARE, ID, Large, X, changes, write_bytes
 
-from minercdc.capture.logminer.row import OpCode
+from minercdc.capture.logminer.session.row import OpCode
 from minercdc.errors import ValueDecodeError
-from minercdc.events import ChangeEvent, UndecodableRow
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import ChangeEvent, UndecodableRow
 
 JD = TableSchema(TableId("DB", "LAB", "JD"), (ID, Column("T", "VARCHAR2", 20), Column("J", "JSON")), (0,), object_id=83)
 KEYLESS = replace(JD, id=JD.id._replace(table="JK"), key=(), object_id=84)

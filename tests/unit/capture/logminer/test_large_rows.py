@@ -13,18 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.capture.logminer.redo import A, Miner, Redo
 
-from minercdc.capture.logminer import large_rows
-from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.committed import CommittedAssembly
-from minercdc.capture.logminer.large_text import Edit, Erase, Trim, Write, parse_string_fragment
-from minercdc.capture.logminer.large_value import LargeValue
-from minercdc.capture.logminer.logs import LogFile
-from minercdc.capture.logminer.passes import Pass
+from minercdc.capture.logminer.buffer.assembler import Pass
+from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
+from minercdc.capture.logminer.buffer.committed import CommittedAssembly
+from minercdc.capture.logminer.lobs import lob_rows as large_rows
+from minercdc.capture.logminer.lobs.lob_text import Edit, Erase, Trim, Write, parse_string_fragment
+from minercdc.capture.logminer.lobs.lob_value import LargeValue
+from minercdc.capture.logminer.logs.redo_logs import LogFile
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.row import OpCode
+from minercdc.capture.logminer.session.row import OpCode
 from minercdc.errors import RedoSyntaxError, SchemaMismatchError
-from minercdc.events import UNAVAILABLE, ChangeEvent, Row, UndecodableRow
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Row, UndecodableRow
 
 X = UNAVAILABLE
 ID = Column("ID", "NUMBER", 10, 0)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minercdc.capture.logminer.arrived import before_holes, is_unbroken, with_redo_to_come
-from minercdc.capture.logminer.logs import (
+from minercdc.capture.logminer.logs.arrived import before_holes, is_unbroken, with_redo_to_come
+from minercdc.capture.logminer.logs.redo_logs import (
     NO_BOUND,
     LogFile,
     LogSelection,
@@ -21,9 +21,9 @@ from minercdc.capture.logminer.logs import (
     switched_scn,
     unique_logs,
 )
-from minercdc.capture.logminer.pacing import next_window
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
-from minercdc.capture.logminer.query import build_query
+from minercdc.capture.logminer.session.pacing import next_window
+from minercdc.capture.logminer.session.query import build_query
 from minercdc.errors import LogGapError
 
 OPEN = RedoThread(1, True, 10**6, 0)

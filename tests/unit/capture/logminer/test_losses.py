@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.unit.capture.logminer.redo import ITEM, ITEM_ID, NOON, A, Dictionary, Miner, Redo, schema_changes
 
-from minercdc.events import SchemaChange
-from minercdc.oracle.dependent_tables import Child
+from minercdc.oracle.dictionary.dependent_tables import Child
 from minercdc.schema.table import TableId, TableSchema
+from minercdc.stream.events import SchemaChange
 
 X = replace(ITEM, id=TableId("DB", "LAB", "X"), object_id=90)
 QUOTED = replace(ITEM, id=TableId("DB", "LAB", "x y"), object_id=91)

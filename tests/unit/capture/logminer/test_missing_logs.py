@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.unit.capture.logminer.test_logs import OPEN, current, log, selected, sequences
 
-from minercdc.capture.logminer.logs import RedoThread, select_logs
+from minercdc.capture.logminer.logs.redo_logs import RedoThread, select_logs
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
 from minercdc.capture.logminer.start import missing_redo
-from minercdc.config.log_mining import LogMiningConfig
+from minercdc.config.source.log_mining import LogMiningConfig
 from minercdc.errors import LogGapError
 from minercdc.oracle import present_scn
 

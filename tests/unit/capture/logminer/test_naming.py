@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from minercdc.capture.logminer.naming import ObjectNames
-from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.session.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.session.table_names import ObjectNames
 from minercdc.errors import PrerequisiteError
-from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
 
 ORDERS = TableSchema(TableId("PDB", "SHOP", "ORDERS"), (Column("ID", "NUMBER", 9, 0, False),), (0,), object_id=70)

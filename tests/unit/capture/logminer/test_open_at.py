@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minercdc.capture.logminer.open_at import Begun, End, begun_before
-from minercdc.capture.logminer.row import ZERO_XID, OpCode
+from minercdc.capture.logminer.session.row import ZERO_XID, OpCode
 
 S = 100
 A, B = b"\x01" * 8, b"\x02" * 8

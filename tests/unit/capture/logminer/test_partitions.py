@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from tests.unit.capture.logminer.redo import ITEM, ITEM_ID, NOON, A, B, C, Dictionary, Miner, Redo, changes, schema_changes
 
-from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.committed import CommittedAssembly
-from minercdc.capture.logminer.passes import Assembly
-from minercdc.capture.logminer.row import OpCode
+from minercdc.capture.logminer.buffer.assembler import Assembly
+from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
+from minercdc.capture.logminer.buffer.committed import CommittedAssembly
+from minercdc.capture.logminer.session.row import OpCode
 from minercdc.errors import UnplacedRowError
-from minercdc.events import ChangeEvent, Event, UndecodableRow
-from minercdc.kafka.table_changes import remembered, table_of
+from minercdc.messages.table_changes import remembered, table_of
 from minercdc.schema.table import Key, TableId
+from minercdc.stream.events import ChangeEvent, Event, UndecodableRow
 
 KEYS = (Key("P", ("ID",), "PK", deferrable=True), Key("I", ("QTY",), "I1", enabled=False))
 PARTED = replace(

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from tests.unit.capture.logminer.redo import NOON, Miner
 
-from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
-from minercdc.events import UNAVAILABLE, ChangeEvent, Op
+from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
+from minercdc.capture.logminer.session.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Op
 from minercdc.values import temporal
 
 REAL = Path(__file__).parent / "real"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from minercdc.capture.logminer.logs import LogFile
+from minercdc.capture.logminer.logs.redo_logs import LogFile
 from minercdc.capture.logminer.position import RedoAddress, log_start
-from minercdc.capture.logminer.redo_dictionary import DictionaryLogs, dictionary_for, marks_from, whole_dictionaries
+from minercdc.capture.logminer.session.redo_dictionary import (
+    DictionaryLogs,
+    dictionary_for,
+    marks_from,
+    whole_dictionaries,
+)
 
 ROWS = [
     (1, 3, 300, "YES", "YES"),

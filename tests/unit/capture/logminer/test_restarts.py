@@ -23,10 +23,10 @@ from tests.unit.capture.logminer.redo import (
     xid,
 )
 
-from minercdc.capture.logminer.passes import Pass
+from minercdc.capture.logminer.buffer.assembler import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
-from minercdc.capture.logminer.row import LogMinerRow, OpCode
-from minercdc.events import Event, Progress
+from minercdc.capture.logminer.session.row import LogMinerRow, OpCode
+from minercdc.stream.events import Event, Progress
 
 
 def test_next_pass_takes_no_row_twice_even_within_one_record(miner: Miner) -> None:

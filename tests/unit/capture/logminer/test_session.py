@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from minercdc.capture.adapter import Secondary
-from minercdc.capture.logminer.session import open_session
+from minercdc.capture.logminer.session.logminer_session import open_session
 from minercdc.errors import PrerequisiteError
 
 

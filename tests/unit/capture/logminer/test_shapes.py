@@ -24,13 +24,13 @@ from tests.unit.capture.logminer.redo import (
     schema_changes,
 )
 
-from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.committed import CommittedAssembly
-from minercdc.capture.logminer.row import OpCode
+from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
+from minercdc.capture.logminer.buffer.committed import CommittedAssembly
+from minercdc.capture.logminer.session.row import OpCode
 from minercdc.errors import SchemaMismatchError
-from minercdc.events import UNAVAILABLE, ChangeEvent, Progress, UndecodableRow
-from minercdc.kafka.table_changes import remembered, table_of
+from minercdc.messages.table_changes import remembered, table_of
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Progress, UndecodableRow
 
 
 def test_e72_truncate(miner: Miner) -> None:

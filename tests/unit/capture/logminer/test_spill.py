@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minercdc.capture.logminer.spill import SpillFile
+from minercdc.capture.logminer.buffer.spill import SpillFile
 from minercdc.errors import StateDirectoryError
 
 

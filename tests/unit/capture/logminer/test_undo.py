@@ -19,10 +19,10 @@ from tests.unit.capture.logminer.redo import (
 )
 from tests.unit.capture.logminer.test_large_rows import DOC, LONG
 
-from minercdc.capture.logminer.keeping import KeepingRules
-from minercdc.capture.logminer.row import LARGE_CODES, PLACEHOLDER_ROW_ID, OpCode
-from minercdc.events import ChangeEvent
+from minercdc.capture.logminer.kept.keeping import KeepingRules
+from minercdc.capture.logminer.session.row import LARGE_CODES, PLACEHOLDER_ROW_ID, OpCode
 from minercdc.schema.table import TableId
+from minercdc.stream.events import ChangeEvent
 
 
 def test_e65_savepoint_cancels_the_latest_change_of_the_row(miner: Miner) -> None:

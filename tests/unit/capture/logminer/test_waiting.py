@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from minercdc.capture.logminer import waiting
-from minercdc.capture.logminer.waiting import PassPause
-from minercdc.events import Scn
+from minercdc.capture.logminer.session import waiting
+from minercdc.capture.logminer.session.waiting import PassPause
+from minercdc.stream.events import Scn
 
 
 class Time:

@@ -12,10 +12,10 @@ from tests.examples import examples
 from minercdc.capture.olr.message import ABSENT, Binary, Number, Operation, Single
 from minercdc.capture.olr.rows import RowReader
 from minercdc.capture.olr.values import converter
-from minercdc.config.olr import OlrConfig
+from minercdc.config.source.olr import OlrConfig
 from minercdc.errors import SchemaMismatchError, ValueDecodeError
-from minercdc.events import UNAVAILABLE
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import UNAVAILABLE
 
 DEFAULTS: dict[str, Any] = {}
 TZ, LTZ = "TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH LOCAL TIME ZONE"

@@ -1,0 +1,1 @@
+"""Which redo logs are read, the proof that none is missing, and the database in which they are mined."""

@@ -1,0 +1,1 @@
+"""From the text of SQL_REDO to changes of rows."""

@@ -1,0 +1,1 @@
+"""Spellings and properties of Debezium, Kafka Connect and Kafka's Java clients."""

@@ -1,0 +1,1 @@
+"""Properties of what messages hold and of their formats."""

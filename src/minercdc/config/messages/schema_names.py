@@ -1,0 +1,27 @@
+"""Whether the names of all schemas can be those of the format: they begin with `topic.prefix`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from minercdc.config.messages.converters import APICURIO_AVRO, AVRO, PROTOBUF
+from minercdc.config.transforms.chain import Transformation
+from minercdc.schema.name_adjustment import NAME
+
+_FORMATS: Final = {AVRO: "Avro", APICURIO_AVRO: "Avro", PROTOBUF: "Protobuf"}
+
+
+def prefix_in_schemas(sections: Mapping[str, Any], transformations: Sequence[Transformation]) -> Iterator[str]:
+    """A problem when a part of `topic.prefix` is no name of the format, and nothing adjusts names: no record of any table could be
+    written. Transformations may give schemas other names; then nothing is said."""
+    converters, prefix = sections["converters"], sections["identity"].topic_prefix
+    if transformations or sections["values"].schema_name_adjustment_mode != "none":
+        return
+    formats = [_FORMATS[one] for one in (converters.key_converter, converters.value_converter) if one in _FORMATS]
+    wrong = [part for part in str(prefix).split(".") if not NAME.fullmatch(part)]
+    if formats and wrong:
+        yield (
+            f"topic.prefix: the names of all schemas begin with {prefix}, and {wrong[0]} is no name of {formats[0]}'s: letters, digits and _, not"
+            " beginning with a digit; schema.name.adjustment.mode=avro replaces other characters"
+        )

@@ -1,0 +1,1 @@
+"""Properties of the source database, of each adapter, of snapshots and signals."""

@@ -1,0 +1,1 @@
+"""Properties of where messages go: topics, sinks, lake and relay."""

@@ -1,0 +1,1 @@
+"""Keeps lake tables small and right: compaction, retention, rebuilding, status and verification."""

@@ -1,0 +1,216 @@
+"""Keeps the lake's files few, and removes what is older than its retention.
+
+1. The lake's record gets an entry that says which SCNs can still be read.
+2. Each table that changed: OPTIMIZE joins small files, clustered (minercdc.lake.cluster), and takes deleted rows out, VACUUM
+   removes files that no kept version has.
+3. The change log loses the records that no table needs, the record old entries that are not needed any more.
+
+A kill between two steps leaves something too much, never too little. When another writer commits at the same moment, step 2 or 3
+fails and is left for the next time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.lake.maintain.retention import Cut, cut
+from minercdc.lake.merge.attempts import cause_of, is_conflict
+from minercdc.lake.merge.table_merge import key_ids
+from minercdc.lake.read.decode import RowDecoder
+from minercdc.lake.spark.own_sessions import own_session
+from minercdc.lake.spark.sql import literal
+from minercdc.lake.tables.columns import clustering_of
+from minercdc.lake.tables.delta import NO_TABLE, Applied, DeltaTable, exists, newest_version
+from minercdc.lake.tables.history import LakeHistory, TableHistory
+from minercdc.lake.tables.ownership import refuse_others
+from minercdc.lake.tables.paths import LakePaths
+from minercdc.lake.tables.state import Entry, StateTable, state_of
+from minercdc.sinks.kafka.client import KafkaClient
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+# A merge or a reader may be using files that a commit just replaced.
+READERS_TIME = timedelta(minutes=10)
+_SETTINGS = {
+    "spark.databricks.delta.retentionDurationCheck.enabled": "false",  # ours is the configured one
+    "spark.databricks.delta.vacuum.logging.enabled": "false",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",  # VACUUM's tasks: 10,000 by default, for any table
+    # A file of this size is left as it is until 5 % of its rows are deleted: else each run would write a large table again.
+    "spark.databricks.delta.optimize.minFileSize": str(32 * 1024 * 1024),
+    "spark.databricks.delta.optimize.maxFileSize": str(256 * 1024 * 1024),
+    # The same of a clustered table, whose files are clustered together. By default each run would write all up to 100 GB again.
+    "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold": str(32 * 1024 * 1024),
+    "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.targetCubeSize": str(256 * 1024 * 1024),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Maintained:
+    """What maintenance did to one table.
+
+    :param files, bytes: (before, after) of its newest version; (0, 0) with a failure.
+    :param failure: why maintenance of it ended early, '' when it did not.
+    """
+
+    name: str
+    files: tuple[int, int]
+    bytes: tuple[int, int]
+    failure: str = ""
+
+
+class Maintenance:
+    """Maintains the lake of a connector, in a Spark session of its own.
+
+    :param least: files replaced by commits younger than this stay, also with a shorter retention.
+    :raises LakeError, ConfigError: as `history.TableHistories`.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        config: ConnectorConfig,
+        client: KafkaClient,
+        *,
+        least: timedelta = timedelta(0),
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._config = config
+        self._spark = own_session(spark)
+        for name, value in _SETTINGS.items():
+            self._spark.conf.set(name, value)
+        self._paths = LakePaths(config)
+        self._history = LakeHistory(config, client)
+        self._state = StateTable(self._spark, self._paths.state)
+        self._retention = timedelta(milliseconds=config.lake.minercdc_lake_retention_ms)
+        self._least = least
+        self._decoder = RowDecoder(config) if config.lake.minercdc_lake_cluster == "key" else None
+        self._clock = clock
+        self._versions: dict[str, int] = {}  # when it was maintained last
+
+    def run(
+        self,
+        name: str | None = None,
+        done: Callable[[Maintained], None] = lambda _: None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> list[Maintained]:
+        """Maintain the tables that changed since this object did it last, then, where they have something older than the
+        retention, the change log and the record; or tables of one name only. Returns what was done to tables; one that
+        fails is in it with its `failure`. A failure at the change log or the record is logged.
+
+        :param name: of the only tables (`TableNames.given`); None for all.
+        :param done: called after each table.
+        :param stopped: whether to leave the rest for the next time; looked at before each table.
+        :raises SinkError, SchemaHistoryError: the schema history cannot be read.
+        :raises ConfigError: the lake is another connector's, or as `LakeHistory.refresh`.
+        """
+        refuse_others(self._spark, self._config)
+        if not exists(self._spark, self._paths.state):
+            return []
+        self._history.refresh()
+        entries = self._state.entries()
+        removed = cut(entries, self._clock() - self._retention)
+        if removed is not None and removed.scn > max((e.scn for e in entries if e.kind == "trimmed"), default=-1):
+            self._state.append([Entry("trimmed", scn=removed.scn, batch=removed.merged.batch)])
+        found: list[Maintained] = []
+        state = state_of(entries)
+        for table in self._history.tables():
+            if stopped():
+                return found
+            if (name is None or name in self._history.names.given(table.table)) and (
+                report := self._table(table, state.applied(table.name))
+            ) is not None:
+                found.append(report)
+                done(report)
+        if removed is not None and name is None:
+            self._own(removed)
+        return found
+
+    def _table(self, table: TableHistory, applied: Applied) -> Maintained | None:
+        """Cluster and rewrite one table; None when it is not there, or has not changed since. A failure is in what is
+        returned, and is not raised."""
+        delta = DeltaTable(self._spark, self._paths.table(table.table))
+        version = newest_version(self._spark, delta.path)
+        if version in (NO_TABLE, self._versions.get(table.name)):
+            return None
+        try:
+            before = delta.size()
+            self._cluster(delta, table, applied)
+            self._rewrite(delta.name)
+            after = delta.size()
+        except Exception as error:
+            log.debug("%s: maintenance failed", table.name, exc_info=True)
+            return Maintained(table.name, (0, 0), (0, 0), _left(error))
+        self._versions[table.name] = newest_version(self._spark, delta.path)
+        return Maintained(table.name, (before[0], after[0]), (before[1], after[1]))
+
+    def _cluster(self, delta: DeltaTable, table: TableHistory, applied: Applied) -> None:
+        """Have OPTIMIZE cluster a table by the key that it has now. One without a key is left as it is. Raises LakeError as
+        `DeltaTable.columns`."""
+        if self._decoder is None or not table.versions:
+            return
+        key = key_ids(self._decoder.shape(table.version_at(applied.scn)))
+        wanted = clustering_of(delta.columns() or [], key)
+        if wanted and wanted != delta.clustering():
+            delta.cluster(wanted)
+
+    def _rewrite(self, name: str) -> None:
+        self._spark.sql(f"OPTIMIZE {name}")
+        # A version may have been replaced a while before the record says so.
+        age = max(self._retention + min(self._retention, timedelta(hours=1)), self._least)
+        self._spark.sql(f"VACUUM {name} RETAIN {age / timedelta(hours=1):.6f} HOURS")
+
+    def _own(self, removed: Cut) -> None:
+        """Remove what may go from the change log and the record, and join their files. A failure is logged, and leaves the
+        rest for the next time."""
+        changes = f"delta.`{self._paths.changes}`"
+        topics = {table.name: table.topic for table in self._history.tables()}
+        try:
+            self._spark.sql(f"DELETE FROM {changes} WHERE {unneeded_records(removed, topics.get)}")
+            self._rewrite(changes)
+            kept = ", ".join(_timestamp(at) for at in sorted(removed.kept))
+            state = f"delta.`{self._paths.state}`"
+            self._spark.sql(
+                f"DELETE FROM {state} WHERE at < {_timestamp(removed.until)} "
+                f"AND kind IN ('complete', 'table', 'failed') AND at NOT IN ({kept})"
+            )
+            self._spark.sql(f"DELETE FROM {state} WHERE kind = 'trimmed' AND scn < {removed.scn}")
+            self._rewrite(state)
+        except Exception as error:
+            log.warning("the change log was not maintained: %s", _left(error))
+            log.debug("maintenance failed", exc_info=True)
+
+
+def _left(error: BaseException) -> str:
+    return "another writer committed at the same moment" if is_conflict(error) else cause_of(error)
+
+
+def unneeded_records(removed: Cut, topic_of: Callable[[str], str | None]) -> str:
+    """SQL condition of the change log's records that no reader needs after a cut.
+
+    :param topic_of: topic of a table; None for a table that is not known.
+    """
+    lagging = {topic: applied for name, applied in removed.lagging.items() if (topic := topic_of(name)) is not None}
+
+    def merged(scn: int, batch: int) -> str:
+        return f"batch <= {batch} AND coalesce(commit_scn, 0) <= {scn}"
+
+    conditions = [merged(removed.merged.scn, removed.merged.batch) + _not_in(lagging)]
+    conditions += [f"topic = {literal(topic)} AND {merged(a.scn, a.batch)}" for topic, a in sorted(lagging.items())]
+    return " OR ".join(f"({condition})" for condition in conditions)
+
+
+def _not_in(topics: Iterable[str]) -> str:
+    listed = ", ".join(literal(topic) for topic in sorted(topics))
+    return f" AND topic NOT IN ({listed})" if listed else ""
+
+
+def _timestamp(at: datetime) -> str:
+    return f"TIMESTAMP'{at.replace(tzinfo=None).isoformat(sep=' ', timespec='microseconds')}Z'"

@@ -1,0 +1,399 @@
+"""Which tables are merged when, and how far; several at once, each thread in a Spark session of its own."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
+from minercdc.lake.merge.attempts import attempts, cause_of
+from minercdc.lake.merge.joint_read import JointRead, JointTable
+from minercdc.lake.merge.latest import FEW_ROWS
+from minercdc.lake.merge.pending import is_pending
+from minercdc.lake.merge.sync_report import SyncReport
+from minercdc.lake.merge.table_merge import TableMerge
+from minercdc.lake.read.decode import RowDecoder
+from minercdc.lake.spark.own_sessions import ThreadSessions, compile_code, own_session
+from minercdc.lake.spark.sql import literal
+from minercdc.lake.stream.arrivals import Arrivals
+from minercdc.lake.stream.change_log import ChangeLog
+from minercdc.lake.stream.deleted_records import deleted, unread
+from minercdc.lake.stream.marks import Ends, Mark
+from minercdc.lake.tables.delta import NO_TABLE, Applied, DeltaTable, exists
+from minercdc.lake.tables.features import features_of
+from minercdc.lake.tables.gaps import Gap, gap_at, read_scn
+from minercdc.lake.tables.history import LakeHistory, TableHistory
+from minercdc.lake.tables.paths import LakePaths
+from minercdc.lake.tables.state import NOTED, Entry, StateTable
+from minercdc.sinks.kafka.client import KafkaClient
+from minercdc.stream.counters.lake import LakeFigures
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+log = logging.getLogger(__name__)
+
+_PUBLISH_S = 10.0  # an SCN without changes is published this often
+_LOOK_S = 5.0
+_TRY_AGAIN_S = 600.0  # a table that failed
+
+
+class Merger:
+    """Appends to the change log, and merges tables from it up to complete SCNs.
+
+    `append` and `note_unread` are called by the stream's thread, what merges by one thread at a time.
+
+    :param figures: kept up to date.
+    :raises LakeError, ConfigError: as `TableHistories` and `LakeHistory.refresh`.
+    :raises SinkError, SchemaHistoryError: the schema history cannot be read.
+    """
+
+    def __init__(
+        self, spark: SparkSession, config: ConnectorConfig, client: KafkaClient, paths: LakePaths, figures: LakeFigures
+    ) -> None:
+        self._config = config
+        self._client = client
+        self._paths = paths
+        self._features = features_of(config.lake)
+        self._figures = figures
+        self._spark = own_session(spark)
+        compile_code(self._spark, wanted=False)  # it reads and writes the lake's own few records
+        self._log = ChangeLog(self._spark, paths.changes, config.values)
+        self._state_table = StateTable(self._spark, paths.state)
+        self._history = LakeHistory(config, client)
+        self._decoder = RowDecoder(config)
+        self._lock = threading.Lock()
+        self._arrivals = Arrivals()
+        self._news: list[Entry] = []  # not recorded yet
+        self._held: Ends | None = None  # how far the change log had the topics at the start
+        self._waiting: dict[str, float] = {}
+        self._unknown: set[str] = set()
+        self._failed_at: dict[str, float] = {}
+        # Nothing is merged before a mark is reached: after a lost checkpoint the topics are read again from their begin.
+        self._scn, self._goal_batch, self._history_scn = 0, 0, -1
+        self._published, self._published_scn = 0.0, 0  # when, and how far
+        self._looked = 0.0  # for what other processes recorded
+        self._report = SyncReport()
+        self._sessions = ThreadSessions(self._spark)
+        self._joint = JointRead(ChangeLog(own_session(spark), paths.changes, config.values))
+        self._pool = ThreadPoolExecutor(config.lake.minercdc_lake_merge_threads, "lake-merge")
+        self._recover()
+
+    def _recover(self) -> None:
+        """Find out how far the tables are: their commits say it where the record lacks the last. Raises as `refresh_if_any`."""
+        self._state = self._state_table.read()
+        self._state.failed.clear()  # they are tried again
+        self._batch = self._state.batch
+        if not exists(self._spark, self._paths.changes):
+            return
+        self._history.refresh_if_any()
+        arrivals = self._log.arrivals()
+        self._arrivals.add(arrivals)
+        self._batch = max([self._batch, *(arrival.batch for arrival in arrivals)])
+        for topic in self._arrivals.topics():
+            table = self._history.of_topic(topic)
+            if table is None:
+                continue
+            found = DeltaTable(self._spark, self._paths.table(table.table), self._features)
+            try:
+                applied = None if self._is_gone(table) or found.columns() is None else found.applied()
+            except LakeError:  # merging it says why
+                continue
+            known = self._state.applied(table.name)
+            if applied is not None and (applied.scn, applied.batch) > (known.scn, known.batch):
+                entry = _merged(table.name, applied, found.version())
+                self._state_table.append([entry])
+                self._state.follow(entry)
+
+    def _is_gone(self, table: TableHistory) -> bool:
+        """Whether a lake table was deleted; it is forgotten then, with a warning, to be merged again from the begin of the
+        change log. Raises LakeError when that has not all of its rows."""
+        entry = self._state.tables.get(table.name)
+        if entry is None or entry.version == NO_TABLE or exists(self._spark, self._paths.table(table.table)):
+            return False
+        was_read = any(entry.kind == "read" and entry.name == table.name for entry in self._state.noted)
+        if self._state.trimmed or table.renamed_from or was_read:
+            raise LakeError(
+                f"the lake table of {table.name} was deleted, and the change log has not all of its rows",
+                hint=f"Read it again: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}",
+            )
+        log.warning("%s: the lake table was deleted; it is made again from the change log", table.name)
+        del self._state.tables[table.name]
+        return True
+
+    @property
+    def complete_scn(self) -> int:
+        """The complete SCN that was published last; 0 for none since the start."""
+        return self._published_scn
+
+    def append(self, records: DataFrame, writer: str, number: int, rows: int, *, one_topic: bool) -> None:
+        """Append a micro-batch to the change log; nothing when the log has it already.
+
+        :param writer, number, one_topic: see `ChangeLog.append`.
+        :param rows: how many records it has, at most.
+        """
+        batch = self._batch + 1
+        arrivals = self._log.append(records, batch, writer, number, one_topic=one_topic)
+        if arrivals is None:
+            session = self._sessions.get()
+            compile_code(session, wanted=rows >= FEW_ROWS)
+            arrivals = ChangeLog(session, self._paths.changes, self._config.values).arrivals(f"batch = {batch}")
+        # In this order: tables are merged up to `_batch`, with the arrivals that are known then.
+        self._arrivals.add(arrivals)
+        with self._lock:
+            self._batch = batch
+
+    def note_unread(self, read: Ends, ends: Ends) -> None:
+        """Record as lost what a micro-batch, not appended yet, will not find. Raises SinkError when Kafka cannot be read.
+
+        :param read, ends: how far the topics are read before it, and after it.
+        """
+        if self._held is None:  # the checkpoint may be lost, with the change log as it was
+            self._held = self._log.ends() if exists(self._spark, self._paths.changes) else {}
+        begins = self._client.begins(place for place, end in ends.items() if end > read.get(place, 0))
+        self._record_losses(unread(read, self._held, ends, begins))
+
+    def _record_losses(self, found: Iterable[tuple[str, str]]) -> None:
+        with self._lock:
+            entries = [Entry("lost", topic, scn=self._state.complete + 1, detail=cause) for topic, cause in found]
+            self._state_table.append(entries)
+            for entry in entries:
+                self._state.follow(entry)
+
+    def complete(self, mark: Mark) -> None:
+        """Note that the change log has all records up to a mark. A mark of a snapshot counts only while there is none of
+        the stream. Losses are recorded at once, the rest with the next merge."""
+        self._record_losses(deleted(self._state.topics, mark.topics))
+        there = dict.fromkeys(self._state.topics, "") | dict(mark.topics)
+        news = [
+            Entry("topic", topic, detail=number)
+            for topic, number in there.items()
+            if self._state.topics.get(topic) != number
+        ]
+        seen = {(entry.kind, entry.name, entry.scn) for entry in self._state.noted}
+        news += [entry for entry in mark.left_out if (entry.kind, entry.name, entry.scn) not in seen]
+        for entry in news:
+            self._state.follow(entry)
+        self._news += news
+        if mark.snapshot and self._state.complete:
+            return
+        if mark.scn > self._scn:
+            self._scn, self._goal_batch = mark.scn, self._batch
+        if not mark.snapshot:
+            self._state.complete = max(self._state.complete, mark.scn)
+
+    def merge_due(self, *, all_pending: bool = False) -> None:
+        """Merge tables with many or old pending records, and record how far they are; a table that fails is quarantined. Before
+        the first `complete` nothing is done.
+
+        :raises SinkError, SchemaHistoryError, ConfigError: as `LakeHistory.refresh`.
+        """
+        with self._lock:
+            goal = Applied(self._scn, self._goal_batch)
+        if not goal.scn:
+            return
+        self._refresh_history()
+        self._follow_others()
+        due = [table for table in self._history.tables() if self._is_due(table, goal, all_pending=all_pending)]
+        done = self._merge(due, goal)
+        for table in due:
+            self._waiting.pop(table.name, None)
+        self._publish(done, goal)
+        self._warn_of_unknown()
+
+    def _follow_others(self) -> None:
+        """Follow what `lake rebuild` and `lake snapshot` recorded; looks at most every `_LOOK_S` seconds."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK_S:
+            return
+        self._looked = now
+        with self._lock:
+            entries = self._state_table.of_others()
+        for entry in entries:
+            if entry.kind == "table" and entry.scn >= self._state.applied(entry.name).scn:
+                log.info("%s was read again: it is at SCN %s now", entry.name, entry.scn)
+                self._state.follow(entry)
+                if (table := self._history.find(entry.name)) is not None:  # some were forgotten as merged
+                    self._arrivals.replace(table.topic, self._log.arrivals(f"topic = {literal(table.topic)}"))
+            elif entry.kind in NOTED:
+                self._state.follow(entry)
+
+    def _refresh_history(self) -> None:
+        """Read what DDL did up to the present goal; it was written before the goal's mark. Raises as `LakeHistory.refresh`."""
+        if self._history_scn != self._scn:
+            self._history.refresh()
+            self._history_scn = self._scn
+
+    def flush(self) -> None:
+        """As `merge_due`, of all that is complete, however little or young; not of tables that failed within ten minutes."""
+        self.merge_due(all_pending=True)
+
+    def close(self) -> None:
+        """Wait for merges that run, and end the threads."""
+        self._pool.shutdown()
+
+    def _is_due(self, table: TableHistory, goal: Applied, *, all_pending: bool) -> bool:
+        name = table.name
+        if name in self._state.failed and time.monotonic() - self._failed_at.get(name, 0.0) < _TRY_AGAIN_S:
+            return False
+        applied = self._state.applied(name)
+        if goal.scn < applied.scn:  # read as of a later SCN by `lake snapshot`
+            return False
+        mine = [arrival for arrival in self._arrivals.of(table.topic) if is_pending(arrival, applied, goal)]
+        rows = sum(arrival.rows for arrival in mine)
+        new = rows or table.has_event(applied.scn, goal.scn)
+        if not new and (name in self._state.failed or not self._gap(table, goal)):
+            self._waiting.pop(name, None)
+            return False
+        since = self._waiting.setdefault(name, time.monotonic())
+        lake = self._config.lake
+        old = time.monotonic() - since >= lake.minercdc_lake_merge_interval_ms / 1000
+        return all_pending or old or rows >= lake.minercdc_lake_merge_rows
+
+    def _gap(self, table: TableHistory, goal: Applied) -> Gap | None:
+        """Why a table cannot be merged up to a goal by any later record; None where it can."""
+        if not (table.lost or table.moved or self._state.noted) or not table.exists_at(goal.scn):
+            return None
+        by_rowid = not self._decoder.shape(table.version_at(goal.scn)).key
+        gap = gap_at(table, self._state.noted, goal.scn, by_rowid=by_rowid)
+        return gap if gap is not None and gap.final else None
+
+    def _merge(self, due: Iterable[TableHistory], goal: Applied) -> list[Entry]:
+        renamed = [table for table in due if table.renamed_to or table.renamed_from]
+        done: list[Entry] = []
+        for _ in renamed:  # a table whose new name waits for another one takes more than one turn
+            for table in sorted(renamed, key=lambda table: min((scn for scn, _ in table.renamed_to), default=1 << 63)):
+                for one in self._bring(table, goal) if self._state.applied(table.name) != goal else ():
+                    done.append(one)
+                    self._state.follow(one)
+            renamed = [table for table in renamed if table.name not in self._state.failed]
+        others = [table for table in due if not (table.renamed_to or table.renamed_from)]
+        with self._joint.of([read for table in others if (read := self._joint_table(table, goal)) is not None]):
+            for entries in self._pool.map(lambda table: self._bring(table, goal), others):
+                done += entries
+        return done
+
+    def _joint_table(self, table: TableHistory, goal: Applied) -> JointTable | None:
+        """What the table's merge reads if the table is as it is recorded; None where that is not read with others'."""
+        applied, arrivals = self._state.applied(table.name), self._arrivals.of(table.topic)
+        read = read_scn(table.name, self._state.noted, applied.scn)
+        try:
+            merge = TableMerge(self._config, self._log, self._decoder)
+            return merge.joint_table(table, arrivals, applied, goal, read=read)
+        except Exception:  # merging it says why
+            return None
+
+    def _bring(self, table: TableHistory, goal: Applied) -> list[Entry]:
+        """Merge one table. Returns the entries to be recorded: an error is one of kind `failed`, and is not raised."""
+        begun = time.monotonic()
+        try:
+            return attempts()(lambda: list(self._brought(table, goal)))
+        except Exception as error:
+            log.debug("%s: merging failed", table.name, exc_info=True)
+            return [Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=cause_of(error))]
+        finally:
+            self._figures.table(table.name).merges.add(time.monotonic() - begun)
+
+    def _brought(self, table: TableHistory, goal: Applied) -> Iterable[Entry]:
+        session = self._sessions.get()
+        changes = ChangeLog(session, self._paths.changes, self._config.values)
+        merge = TableMerge(self._config, changes, self._decoder, self._joint)
+        delta = DeltaTable(session, self._paths.table(table.table), self._features)
+        applied = self._state.applied(table.name)
+        arrivals = self._arrivals.of(table.topic)
+        if self._is_gone(table):
+            applied, arrivals = Applied(), self._log.arrivals(f"topic = {literal(table.topic)}")
+        elif (found := self._changed(delta, table)) is not None:
+            applied, arrivals = found, self._log.arrivals(f"topic = {literal(table.topic)}")
+        read = read_scn(table.name, self._state.noted, applied.scn)
+        gap = self._gap(table, goal)
+        if gap is not None:
+            goal = Applied(gap.since - 1, goal.batch)
+        compile_code(session, wanted=sum(a.rows for a in arrivals if is_pending(a, applied, goal)) >= FEW_ROWS)
+        # Rows that a rename brings come first: until then the table is brought no further.
+        waits = min((scn for scn, _ in table.renamed_from if applied.scn < scn <= goal.scn), default=0)
+        if waits:
+            goal = Applied(waits - 1, goal.batch)
+        for scn, new in table.renamed_to:
+            if applied.scn < scn <= goal.scn:
+                until = Applied(scn, goal.batch)
+                merge.run(delta, table, arrivals, applied, until, read=read)
+                taker = DeltaTable(session, self._paths.table(new), self._features)
+                if taker.columns() is None or (taker.applied() or Applied()).scn < scn:  # not before a kill
+                    taker.take_over(delta, until)
+                    yield _merged(self._history.names.of(new), until, taker.version())
+                applied = until
+                yield _merged(table.name, applied, delta.version())
+        if goal.scn > applied.scn or (goal.scn == applied.scn and goal.batch > applied.batch):
+            merge.run(delta, table, arrivals, applied, goal, read=read)
+            yield _merged(table.name, goal, delta.version())
+        if gap is not None:
+            detail = f"it lacks changes from SCN {gap.since} on: {gap.cause}. {gap.hint}"
+            yield Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=detail)
+
+    def _changed(self, delta: DeltaTable, table: TableHistory) -> Applied | None:
+        """How far a table is to which more was done than the record says (by others, a failed merge); else None."""
+        entry = self._state.tables.get(table.name)
+        if entry is not None:
+            return delta.changed_since(entry.version, Applied(entry.scn, entry.batch))
+        return delta.applied() if delta.exists() else None
+
+    def _publish(self, done: Sequence[Entry], goal: Applied) -> None:
+        """Record what was merged, and the SCN that all tables can be read at now; log and count the failures."""
+        news, self._news = self._news, []
+        entries = [*news, *done]
+        self._report.merged |= bool(done)
+        for entry in done:
+            if entry.kind == "failed":
+                self._failed_at[entry.name] = time.monotonic()
+                self._figures.table(entry.name).failures += 1
+                log.error(
+                    "%s is quarantined: %s\n  The other tables go on. This one is tried again in ten minutes, or at the next start.",
+                    *(entry.name, entry.detail),
+                )
+        now = time.monotonic()
+        complete = self._state.complete
+        if complete and (entries or (complete > self._published_scn and now - self._published >= _PUBLISH_S)):
+            entries.append(Entry("complete", scn=complete, batch=goal.batch))
+            self._published, self._published_scn = now, complete
+        self._state_table.append(entries)
+        for entry in done:
+            self._state.follow(entry)
+        self._forget_merged()
+        self._note_figures()
+        if self._state.complete >= goal.scn and not self._waiting:
+            self._report.reached(goal.scn, len(self._state.failed))
+
+    def _forget_merged(self) -> None:
+        for topic in self._arrivals.topics():
+            if (table := self._history.of_topic(topic)) is not None:
+                merged = self._arrivals.drop_merged(topic, self._state.applied(table.name))
+                self._figures.table(table.name).merged += merged
+
+    def _note_figures(self) -> None:
+        self._figures.complete_scn = self._state.complete
+        for table in self._history.tables():
+            figures, waiting = self._figures.table(table.name), self._arrivals.of(table.topic)
+            figures.scn = self._state.applied(table.name).scn
+            figures.waiting = sum(arrival.rows for arrival in waiting)
+            figures.oldest_us = min((arrival.oldest_us for arrival in waiting if arrival.oldest_us), default=0)
+            figures.failure = self._state.failed.get(table.name, "")
+
+    def _warn_of_unknown(self) -> None:
+        topics = {topic for topic in self._arrivals.topics() if self._history.of_topic(topic) is None}
+        for topic in sorted(topics - self._unknown):
+            log.warning(
+                "topic %s has the connector's prefix, but the schema history has no such table: its records are in the change log only",
+                topic,
+            )
+        self._unknown |= topics
+
+
+def _merged(name: str, applied: Applied, version: int) -> Entry:
+    return Entry("table", name, version, applied.scn, applied.batch)

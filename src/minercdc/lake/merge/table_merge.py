@@ -1,0 +1,302 @@
+"""Brings one lake table to a commit SCN: the pending records of the change log, decoded, reduced to one per row, and merged.
+
+Pending are the records of later batches than the table has, and those of its batches that were committed after its SCN.
+
+Each merge ends with a Delta commit that says how far the table is then. A merge that is repeated after a kill does not make a
+difference: a change never overwrites a row with a later (commit SCN, number within the transaction).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
+from minercdc.lake.merge.joint_read import JointRead, JointTable
+from minercdc.lake.merge.latest import FEW_ROWS, complete_rows, latest_records, latest_rows
+from minercdc.lake.merge.modes import MIRROR, modes_of
+from minercdc.lake.merge.pending import Limits, Pending, clearings, is_pending, limits_of, pending, stages
+from minercdc.lake.merge.rows import Clear, MergeStep, TableMode, identity
+from minercdc.lake.read.decode import RowDecoder, TableShape
+from minercdc.lake.stream.change_log import Arrival, ChangeLog
+from minercdc.lake.tables.columns import TableColumn, TypeChange, evolution
+from minercdc.lake.tables.delta import Applied, DeltaTable
+from minercdc.lake.tables.history import TableHistory
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class TableMerge:
+    """Merges tables; each thread has one of its own.
+
+    :param log: the change log, in the session of the thread.
+    :param joint: what was read for several tables at once; None for nothing.
+    """
+
+    def __init__(self, config: ConnectorConfig, log: ChangeLog, decoder: RowDecoder, joint: JointRead | None = None) -> None:
+        self._lake = config.lake
+        self._mode_of = modes_of(config)
+        self._log = log
+        self._decoder = decoder
+        self._joint = joint
+
+    def run(
+        self,
+        delta: DeltaTable,
+        table: TableHistory,
+        arrivals: Sequence[Arrival],
+        applied: Applied,
+        goal: Applied,
+        *,
+        read: int = 0,
+        again: bool = False,
+    ) -> None:
+        """Bring `table` from `applied` to `goal`.
+
+        :param delta: its lake table, in the session of the thread; made where there is none.
+        :param arrivals: of its topic, all that may be pending.
+        :param read: SCN as of which the table was read from Oracle last, 0 for none.
+        :param again: the first commit replaces what is there by what the change log has.
+        :raises LakeError: its topic holds records that are no envelopes of ours; the lake table is not ours, or was made in
+            another mode; or rows have neither a key nor a ROWID.
+        """
+        mode = self._mode_of(table.table)
+        if not again and delta.exists() and (there := delta.mode()) != mode.name and delta.columns() is not None:
+            raise LakeError(
+                f"{table.name} is to be kept as {mode.name} (minercdc.lake.mode, minercdc.lake.table.modes), and its lake table was made as {there}",
+                hint=f"Make it again: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}",
+            )
+        for stage in self._stages(table, arrivals, applied, goal, mode):
+            if self._run(delta, table, arrivals, applied, stage, mode, read=read, again=again):
+                again = False
+            applied = stage
+
+    def joint_table(
+        self, table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, read: int
+    ) -> JointTable | None:
+        """The part of the change log that `run` can read together with those of other tables; None: `run` reads it by itself.
+
+        :param arrivals, applied, goal, read: see `run`.
+        """
+        mode = self._mode_of(table.table)
+        work = pending(table, arrivals, applied, goal, truncate=self._truncates, read=read)
+        if not 0 < work.rows < FEW_ROWS or not table.versions or table.versions[0].since > work.scn:
+            return None
+        if len(self._stages(table, arrivals, applied, goal, mode)) > 1:
+            return None
+        key = key_ids(self._decoder.shape(table.version_at(work.scn)))
+        if work.unplaced or not _takes_records(self._decoder, table, key, work, mode):
+            return None
+        return JointTable(limits_of(table.topic, work, applied, goal.batch), bool(key), work.rows)
+
+    def _stages(
+        self, table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, mode: TableMode
+    ) -> list[Applied]:
+        apart = rekeyings(self._decoder, table)
+        if mode.keeps:  # what was done to rows comes before they go
+            apart += [scn for scns in clearings(table, arrivals, goal.scn, truncate=self._truncates) for scn in scns]
+        return stages(table, arrivals, applied, goal, apart=apart)
+
+    @property
+    def _truncates(self) -> bool:
+        return self._lake.minercdc_lake_truncate == "apply"
+
+    def _run(
+        self,
+        delta: DeltaTable,
+        table: TableHistory,
+        arrivals: Sequence[Arrival],
+        applied: Applied,
+        goal: Applied,
+        mode: TableMode,
+        *,
+        read: int,
+        again: bool,
+    ) -> bool:
+        """One step of `run`. Returns whether there was anything to do it with: a table at that SCN."""
+        work = pending(table, arrivals, applied, goal, truncate=self._truncates, read=read)
+        if not table.versions or table.versions[0].since > work.scn:
+            return False
+        _refuse_undecodable(table, [a for a in arrivals if is_pending(a, applied, goal)], self._log.path)
+        shape = self._decoder.shape(table.version_at(work.scn))
+        key, clear = key_ids(shape), work.clear(table)
+        since = key_since(self._decoder, table, work.scn)
+        recreated = any(applied.scn < scn <= work.scn for scn in table.created) and applied.scn > 0
+        there = delta.columns()
+        if again or (recreated and not mode.keeps):
+            there = None
+        if there is not None and clear is None and applied.scn < since <= work.scn:
+            old = key_ids(self._decoder.shape(table.version_at(applied.scn)))
+            mode.rekey(delta, there, old, Clear(since, table.times.get(since), read=False), applied)
+        new = there is None
+        target = shape.table_columns() if there is None else self._evolved(delta, table, shape, there, work, applied)
+        step = MergeStep(target, key, since, clear, work.late, work.reads, applied, goal)
+        changes = None
+        if work.rows:
+            refuse_unplaced(table, key, arrivals, applied, goal)
+            present = None if new or clear is not None else mode.current(delta.read(), target, key)
+            limits = limits_of(table.topic, work, applied, goal.batch)
+            changes = self._changes(limits, present, table, target, key, work, mode)
+        if not new:
+            mode.merge(delta, changes, step)
+        elif changes is None:
+            delta.create(target, mode.cdc_type, mode.name, goal)
+        else:
+            delta.replace(mode.rows(changes, step), target, goal, mode.name)
+        return True
+
+    def _changes(
+        self,
+        limits: Limits,
+        present: DataFrame | None,
+        table: TableHistory,
+        target: Sequence[TableColumn],
+        key: Sequence[str],
+        work: Pending,
+        mode: TableMode,
+    ) -> DataFrame:
+        if self._joint is not None and (records := self._joint.records(self._log.spark, limits)) is not None:
+            return self._decoder.decode(records, table, target, key, work.scns, before=mode.keeps, short=work.is_short)
+        rows = self._log.rows().where(limits.condition())
+        return reduced(self._decoder, rows, present, table, target, key, work, mode)
+
+    def _evolved(
+        self,
+        delta: DeltaTable,
+        table: TableHistory,
+        shape: TableShape,
+        there: Sequence[TableColumn],
+        work: Pending,
+        applied: Applied,
+    ) -> list[TableColumn]:
+        """Bring the lake table's columns to those of the source, and fill older rows with the DEFAULT of an added one.
+
+        :returns: the columns that the source has, in its order.
+        """
+        # The columns of a table that was dropped since are taken for those of the same names.
+        made = max((scn for scn in table.created if scn <= work.scn), default=0)
+        known = {field.id for version in table.versions if version.since >= made for field in version.fields}
+        columns = evolved(delta, there, shape.table_columns(), known, self._lake.minercdc_lake_type_change)
+        of_id = {column.id: column for column in columns}
+        for number, (since, value) in self._decoder.fills(table).items():
+            if number in of_id and applied.scn < since <= work.scn:
+                delta.fill(of_id[number], value, since)
+        return columns
+
+
+def evolved(
+    delta: DeltaTable,
+    there: Sequence[TableColumn],
+    wanted: Sequence[TableColumn],
+    known: Collection[str],
+    policy: TypeChange,
+) -> list[TableColumn]:
+    """Bring a lake table's columns to the wanted ones, as `DeltaTable.take_all`; for the other parameters see `columns.evolution`.
+
+    :returns: those, in their order, as the table has them then: a type may be wider than the wanted one.
+    """
+    steps = evolution(there, wanted, known, policy)
+    if steps:
+        delta.take_all(there, steps)
+        there = delta.columns() or []
+    of_id = {column.id: column for column in there}
+    return [of_id[column.id] for column in wanted]
+
+
+def reduced(
+    decoder: RowDecoder,
+    rows: DataFrame,
+    present: DataFrame | None,
+    table: TableHistory,
+    target: Sequence[TableColumn],
+    key: Sequence[str],
+    work: Pending,
+    mode: TableMode = MIRROR,
+) -> DataFrame:
+    """The changes that the mode takes, decoded: the last one of each row, the last one of each row in each commit, or all.
+
+    :param target: columns of the lake table.
+    :param work: what the records are.
+    :param rows: the pending records of the change log.
+    :param present: the source's rows in the lake, None when there are none.
+    :param key: ids of the key's columns; empty when the ROWID identifies rows.
+    """
+    one_version = _has_one_version(decoder, table, key, work)
+    partial, by = _lacks_values(work, mode), identity(key)
+    if _takes_records(decoder, table, key, work, mode):
+        records = latest_records(rows, ["key"] if key else ["row_id"], unplaced=work.unplaced, count=work.rows)
+        return decoder.decode(records, table, target, key, work.scns, before=mode.keeps, short=work.is_short)
+    if mode.keeps:  # a record may be in the change log twice
+        rows = rows.dropDuplicates(["partition", "offset", "commit_scn", "seq"])
+    images = mode.keeps or not one_version
+    decoded = decoder.decode(rows, table, target, key, work.scns, partial=partial, before=images, short=work.is_short)
+    if partial:
+        decoded = complete_rows(decoded, present, target, key, by, every=mode.takes != "row", before=mode.keeps)
+        if mode.takes == "row":
+            return decoded
+    if mode.takes == "change":
+        return decoded
+    return latest_rows(decoded, by if mode.takes == "row" else [*by, "commit_scn"], unplaced=work.unplaced)
+
+
+def _has_one_version(decoder: RowDecoder, table: TableHistory, key: Sequence[str], work: Pending) -> bool:
+    first, last = table.version_at(work.scns[0]), table.version_at(work.scns[1])
+    return first is last and key_ids(decoder.shape(first)) == list(key)  # an ALTER may have changed the key since
+
+
+def _lacks_values(work: Pending, mode: TableMode) -> bool:
+    return work.partial or (mode.keeps and work.vanished)
+
+
+def _takes_records(decoder: RowDecoder, table: TableHistory, key: Sequence[str], work: Pending, mode: TableMode) -> bool:
+    """Whether the last record of each row says all, so that no other has to be decoded."""
+    is_whole = _has_one_version(decoder, table, key, work) and not _lacks_values(work, mode)
+    return is_whole and mode.takes == "row"
+
+
+def _refuse_undecodable(table: TableHistory, arrivals: Sequence[Arrival], log_path: str) -> None:
+    if count := sum(arrival.undecodable for arrival in arrivals):
+        raise LakeError(
+            f"topic {table.topic} holds {count} records that are no change events of minercdc",
+            hint="Delete them from the change log, then start the lake again: "
+            f"DELETE FROM delta.`{log_path}` WHERE topic = '{table.topic}' AND (op IS NULL OR scn IS NULL)",
+        )
+
+
+def refuse_unplaced(
+    table: TableHistory, key: Sequence[str], arrivals: Sequence[Arrival], applied: Applied, goal: Applied
+) -> None:
+    """Raise LakeError when rows that are pending between `applied` and `goal` can be found neither by key nor by ROWID.
+
+    :param key: ids of the key's columns; empty when the ROWID identifies rows.
+    """
+    count = 0 if key else sum(arrival.unplaced for arrival in arrivals if is_pending(arrival, applied, goal))
+    if count:
+        raise LakeError(
+            f"{table.name} has no key, and {count} changes of it have no ROWID: redo does not hold that of an INSERT with large values",
+            hint="Name columns that identify its rows in message.key.columns; or set lob.enabled=false. Then rebuild the table.",
+        )
+
+
+def key_since(decoder: RowDecoder, table: TableHistory, scn: int) -> int:
+    """The SCN from which on a table has had the key that it has at `scn`; 0 for always."""
+    index = table.index_at(scn)
+    key = key_ids(decoder.shape(table.versions[index]))
+    while index and key_ids(decoder.shape(table.versions[index - 1])) == key:
+        index -= 1
+    return table.versions[index].since if index else 0
+
+
+def rekeyings(decoder: RowDecoder, table: TableHistory) -> list[int]:
+    """SCNs, ascending, from which on a table has another key than before."""
+    keys = [key_ids(decoder.shape(version)) for version in table.versions]
+    return [table.versions[i].since for i in range(1, len(keys)) if keys[i] != keys[i - 1]]
+
+
+def key_ids(shape: TableShape) -> list[str]:
+    """Ids of the key's columns, in the order of the record key."""
+    ids = {field.name: field.id for field, _, _ in shape.columns}
+    return [ids[name] for name in shape.key]

@@ -1,0 +1,106 @@
+"""The records of one table's topic as typed rows, without the lake's tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.lake.read.decode import RowDecoder, TableShape, typed_value
+from minercdc.lake.spark.own_sessions import case_sensitive
+from minercdc.lake.spark.sql import literal, quoted
+from minercdc.lake.tables.columns import TableColumn
+from minercdc.lake.tables.history import TableHistory
+from minercdc.lake.tables.types import refuse_unsupported_modes
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_SOURCE = "STRUCT<scn: STRING, commit_scn: STRING, txSeq: BIGINT, row_id: STRING, ts_ms: BIGINT, commit_ts_ms: BIGINT>"
+
+
+def typed_changes(
+    records: DataFrame, table: TableHistory, config: ConnectorConfig, *, ends_at_ddl: bool = True
+) -> DataFrame:
+    """Kafka's records of a table's topic, with keys and values in JSON -> its changes; see `stream.read_changes`. Tombstones
+    are left out.
+
+    :param table: with one version at least.
+    :param ends_at_ddl: fail at a record of a version that `table` does not have, which takes Python on the executors.
+    :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode).
+    """
+    refuse_unsupported_modes(config.values)
+    with case_sensitive(records.sparkSession):
+        return _typed(records, table, config, ends_at_ddl=ends_at_ddl)
+
+
+def _typed(records: DataFrame, table: TableHistory, config: ConnectorConfig, *, ends_at_ddl: bool) -> DataFrame:
+    decoder = RowDecoder(config)
+    target = decoder.shape(table.versions[-1]).table_columns()
+    wrapped = config.values.value_converter_schemas_enable
+    path = "e.payload" if wrapped else "e"
+    envelope = f"STRUCT<source: {_SOURCE}, op: STRING>"
+    rows = records.where("value IS NOT NULL").selectExpr(
+        "CAST(key AS STRING) AS key",
+        "CAST(value AS STRING) AS value",
+        f"from_json(CAST(value AS STRING), {literal(_wrapped(envelope, wrapped))}, map('mode', 'FAILFAST')) AS e",
+    )
+    rows = rows.selectExpr(
+        "key AS record_key",
+        "value",
+        f"{path}.op AS op",
+        f"CAST({path}.source.scn AS BIGINT) AS scn",
+        f"CAST(coalesce({path}.source.commit_scn, {path}.source.scn) AS BIGINT) AS commit_scn",
+        f"coalesce({path}.source.txSeq, 0) AS seq",
+        f"timestamp_millis(coalesce({path}.source.commit_ts_ms, {path}.source.ts_ms)) AS commit_time",
+        f"{path}.source.row_id AS row_id",
+    )
+    if ends_at_ddl:
+        from pyspark.sql.functions import col
+
+        from minercdc.lake.source.version_check import version_is_known  # needs PyArrow
+
+        rows = rows.where(version_is_known(col("scn"), table, config))
+    names = [name for name in rows.columns if name not in ("record_key", "value")]
+    shapes = [(version.since, decoder.shape(version)) for version in table.versions]
+    images = [f"{_of_version(shapes, target, image, with_schemas=wrapped)} AS {image}" for image in ("before", "after")]
+    key = _of_version(shapes, target, "key", with_schemas=config.values.key_converter_schemas_enable)
+    has_key = any(shape.key for _, shape in shapes)
+    return rows.selectExpr(*names, *([f"{key} AS key"] if has_key else []), *images)
+
+
+def _wrapped(kind: str, with_schemas: bool) -> str:
+    return f"STRUCT<payload: {kind}>" if with_schemas else kind
+
+
+def _of_version(shapes: list[tuple[int, TableShape]], target: list[TableColumn], part: str, *, with_schemas: bool) -> str:
+    """SQL of the struct `key`, `before` or `after`, by the version of the row's SCN."""
+    cases = [
+        (since, _struct(shape, shapes[-1][1], target, part, with_schemas=with_schemas)) for since, shape in reversed(shapes)
+    ]
+    *newer, (_, oldest) = cases
+    whens = " ".join(f"WHEN scn >= {since} THEN {struct}" for since, struct in newer)
+    return f"CASE {whens} ELSE {oldest} END" if whens else oldest
+
+
+def _struct(shape: TableShape, newest: TableShape, target: list[TableColumn], part: str, *, with_schemas: bool) -> str:
+    columns = [(field, column) for field, column, _ in shape.columns if part != "key" or field.name in shape.key]
+    members = ", ".join(f"{quoted(column.member)}: {column.json_type}" for _, column in columns)
+    of_id = {field.id: (field, column) for field, column in columns}
+    kind, path = f"STRUCT<{members}>", ""
+    if part != "key":
+        kind, path = f"STRUCT<{part}: {kind}>", f".{part}"
+    path = (".payload" if with_schemas else "") + path
+    text = "record_key" if part == "key" else "value"
+    parsed = f"from_json({text}, {literal(_wrapped(kind, with_schemas))}, map('mode', 'FAILFAST')){path}"
+    key_ids = {field.id for field, _, _ in newest.columns if field.name in newest.key}
+    fields = []
+    for column in target:
+        if part == "key" and column.id not in key_ids:
+            continue
+        found = of_id.get(column.id)
+        value = "NULL" if found is None else typed_value(found, "r", column)
+        if found is not None and part != "key" and found[1].unavailable is not None:
+            value = f"if({found[1].unavailable(f'r.{quoted(found[1].member)}')}, NULL, {value})"
+        fields.append(f"{literal(column.name)}, CAST({value} AS {column.type})")
+    struct = f"named_struct({', '.join(fields)})"
+    return f"transform(array({parsed}), r -> if(r IS NULL, NULL, {struct}))[0]"

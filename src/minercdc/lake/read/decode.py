@@ -1,0 +1,231 @@
+"""Typed rows of one table from the records of the change log, each decoded with the table version of its time.
+
+A decoded row has op, scn, commit_scn, seq, commit_time, row_id, partition and offset as the change log has them, and
+
+    k0, k1, ..   the key columns, from the record key; from the row image where the key had other columns at that time
+    c0, c1, ..   the columns of the lake table, in its order
+    m0, m1, ..   only on request (`partial`): whether the column's value is missing in redo
+    old          with these, if there is a key: struct of k0, k1, ..: the key before a change of it; null for no change
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.lake.spark.sql import in_type, literal, quoted
+from minercdc.lake.stream.change_log import VANISHED
+from minercdc.lake.tables.columns import TableColumn, lake_names
+from minercdc.lake.tables.defaults import fill_of
+from minercdc.lake.tables.history import Field, TableHistory, TableVersion
+from minercdc.lake.tables.types import LakeColumn, lake_column
+from minercdc.messages.configured import key_columns, published_columns
+from minercdc.schema.table import Column, TableId, TableSchema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+RECORD = ("op", "scn", "commit_scn", "seq", "commit_time", "row_id", "partition", "offset")
+
+
+@dataclass(frozen=True, slots=True)
+class TableShape:
+    """What the lake keeps of one version of a table.
+
+    :param columns: (source column, how its values are read, lake's column) of each.
+    :param key: names of the record key's columns; empty when the ROWID identifies rows.
+    """
+
+    columns: tuple[tuple[Field, LakeColumn, TableColumn], ...]
+    key: tuple[str, ...]
+
+    def table_columns(self) -> list[TableColumn]:
+        """The lake's columns, in the order of `columns`."""
+        return [column for _, _, column in self.columns]
+
+
+class RowDecoder:
+    """Decodes the records of a connector's tables."""
+
+    def __init__(self, config: ConnectorConfig) -> None:
+        self._config = config
+        self._published: Callable[[TableId, Column], bool] = published_columns(config.filters)
+        self._key_columns: Callable[[TableSchema], tuple[int, ...]] = key_columns(config.filters, former=True)
+        self._shapes: dict[TableVersion, TableShape] = {}
+
+    def shape(self, version: TableVersion) -> TableShape:
+        """What the lake keeps of a table version: published columns and key columns of types that it holds."""
+        if version not in self._shapes:
+            self._shapes[version] = self._shape(version)
+        return self._shapes[version]
+
+    def _shape(self, version: TableVersion) -> TableShape:
+        schema = version.schema
+        key = self._key_columns(schema)
+        kept: list[tuple[Field, LakeColumn]] = []
+        for i, field in enumerate(version.fields):
+            column = lake_column(field.column, self._config.values, self._config.lake)
+            if column is not None and (i in key or self._published(schema.id, field.column)):
+                kept.append((field, column))
+        names = lake_names([field.name for field, _ in kept])
+        columns = (
+            (field, column, TableColumn(name, column.spark_type, field.id))
+            for (field, column), name in zip(kept, names, strict=True)
+        )
+        return TableShape(tuple(columns), tuple(schema.columns[i].name for i in key))
+
+    def decode(
+        self,
+        rows: DataFrame,
+        table: TableHistory,
+        target: Sequence[TableColumn],
+        key: Sequence[str],
+        scns: tuple[int, int],
+        *,
+        partial: bool = False,
+        before: bool = False,
+        short: bool = False,
+    ) -> DataFrame:
+        """Rows of the change log, of one table -> typed rows in the columns of its lake table.
+
+        :param target: the lake table's columns.
+        :param key: ids of the key's columns, all in `target`; empty when the ROWID identifies rows.
+        :param scns: lowest and highest SCN among the rows.
+        :param partial: mark missing values, in columns `m0`, `m1`, .., and add `old`.
+        :param before: take the columns of a deleted row, besides its key, from its before image; else they are null.
+        :param short: the rows are few, and none has a number of more than eight bytes.
+        """
+        first, last = table.index_at(scns[0]), table.index_at(scns[1])
+        fills = self.fills(table)
+        decoded = None
+        for index in range(first, last + 1):
+            part = rows
+            if index > first:
+                part = part.where(f"scn >= {table.versions[index].since}")
+            if index < last:
+                part = part.where(f"scn < {table.versions[index + 1].since}")
+            typed = self._decode_version(
+                part, table.versions[index], target, key, fills, partial=partial, before=before, short=short
+            )
+            decoded = typed if decoded is None else decoded.unionByName(typed)
+        assert decoded is not None
+        return decoded
+
+    def _decode_version(
+        self,
+        rows: DataFrame,
+        version: TableVersion,
+        target: Sequence[TableColumn],
+        key: Sequence[str],
+        fills: Mapping[str, tuple[int, str]],
+        *,
+        partial: bool,
+        before: bool,
+        short: bool,
+    ) -> DataFrame:
+        shape = self.shape(version)
+        of_id = {field.id: (field, column) for field, column, _ in shape.columns}
+        selected = list(RECORD)
+        for i, column in enumerate(target):
+            found = of_id.get(column.id)
+            if found is None:
+                since, fill = fills.get(column.id, (0, "NULL"))
+                selected.append(f"CAST({fill if version.since < since else 'NULL'} AS {column.type}) AS c{i}")
+            elif found[0].name in shape.key:
+                selected.append(f"{typed_value(found, 'k', column, short=short)} AS c{i}")
+            else:
+                selected.append(f"{typed_value(found, 'i', column, short=short)} AS c{i}")
+            if partial:
+                flag = _missing(found[1]) if found and found[0].name not in shape.key else "false"
+                if before and found and found[0].name not in shape.key:
+                    flag += f" OR ({VANISHED})"
+                selected.append(f"{flag} AS m{i}")
+        types = {column.id: column for column in target}
+        for i, part in enumerate(key):
+            selected.append(f"{self._key_part(of_id.get(part), shape, types[part], short=short)} AS k{i}")
+        if partial and key:
+            parts = (self._key_part(of_id.get(part), shape, types[part], "o", None, short=short) for part in key)
+            old = ", ".join(f"'k{i}', {part}" for i, part in enumerate(parts))
+            selected.append(f"if(o IS NULL, NULL, named_struct({old})) AS old")
+        parsed = self._parsed(rows, shape, before=before, partial=partial, old=partial and bool(key))
+        return parsed.selectExpr(*selected)
+
+    @staticmethod
+    def _key_part(
+        found: tuple[Field, LakeColumn] | None,
+        shape: TableShape,
+        column: TableColumn,
+        struct: str = "k",
+        image: str | None = "i",
+        *,
+        short: bool,
+    ) -> str:
+        source = struct if found is not None and found[0].name in shape.key else image
+        if found is None or source is None:
+            return f"CAST(NULL AS {column.type})"
+        return typed_value(found, source, column, short=short)
+
+    def _parsed(self, rows: DataFrame, shape: TableShape, *, before: bool, partial: bool, old: bool) -> DataFrame:
+        """The rows with the parsed record key as `k`, the row image as `i`, the names of columns that redo did not hold as `u`, and
+        the key of before a change of it as `o`."""
+        of_name = {field.name: column for field, column, _ in shape.columns}
+        values = ", ".join(f"{quoted(column.member)}: {column.json_type}" for column in of_name.values())
+        parts = [of_name[name] for name in shape.key if name in of_name]
+        keys = ", ".join(f"{quoted(column.member)}: {column.json_type}" for column in parts)
+        images = f"before: STRUCT<{values}>, after: STRUCT<{values}>" if before else f"after: STRUCT<{values}>"
+        envelope = _from_json("value", f"STRUCT<{images}>", payload=self._config.values.value_converter_schemas_enable)
+        wrapped_key = self._config.values.key_converter_schemas_enable
+        selected = [f"{envelope} AS e" if before else f"{envelope}.after AS i"]  # few steps: Spark analyses each by itself
+        if keys:
+            selected.append(f"{_from_json('key', f'STRUCT<{keys}>', payload=wrapped_key)} AS k")
+        if partial:
+            selected.append("from_json(unavailable, 'ARRAY<STRING>') AS u")
+        if old:
+            old_key = (
+                _from_json("old_key", f"STRUCT<{keys}>", payload=wrapped_key) if keys else "CAST(NULL AS STRUCT<none: INT>)"
+            )
+            selected.append(f"{old_key} AS o")
+        parsed = rows.selectExpr(*RECORD, *selected)
+        return parsed.selectExpr("* EXCEPT (e)", "if(op = 'd', e.before, e.after) AS i") if before else parsed
+
+    def fills(self, table: TableHistory) -> dict[str, tuple[int, str]]:
+        """Id of each column that was added with a literal DEFAULT, which all older rows got -> (SCN of the ADD, its SQL)."""
+        found: dict[str, tuple[int, str]] = {}
+        for version in table.versions:
+            for field, column, _ in self.shape(version).columns:
+                if not field.since or field.default is None or field.id in found:
+                    continue
+                if (fill := fill_of(column, field.default)) is not None:
+                    found[field.id] = (field.since, fill)
+        return found
+
+
+def _from_json(column: str, kind: str, *, payload: bool) -> str:
+    """SQL of a JSON document of that type; with `payload` it is in a member of that name, beside its schema."""
+    kind = f"STRUCT<payload: {kind}>" if payload else kind
+    return f"from_json({column}, {literal(kind)}, map('mode', 'FAILFAST')){'.payload' if payload else ''}"
+
+
+def _missing(column: LakeColumn) -> str:
+    """SQL: redo did not hold the value, by its placeholder or, for a type that has none, by the record's header."""
+    if column.unavailable is not None:
+        return f"coalesce({column.unavailable(_member('i', column.member))}, false)"
+    return f"coalesce(array_contains(u, {literal(column.member)}), false)"
+
+
+def _member(struct: str, name: str) -> str:
+    return f"{struct}.{quoted(name)}"
+
+
+def typed_value(found: tuple[Field, LakeColumn], struct: str, column: TableColumn, *, short: bool = False) -> str:
+    """SQL of a value in the type of the lake's column.
+
+    :param found: (source column, how its values are read) in the version of the record.
+    :param struct: SQL of the parsed record's struct.
+    :param short: see `RowDecoder.decode`.
+    """
+    _, source = found
+    value = source.short if short and source.short is not None else source.value
+    return in_type(value(_member(struct, source.member)), source.spark_type, column.type)

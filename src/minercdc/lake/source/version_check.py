@@ -1,0 +1,64 @@
+"""Ends a query that would decode a record with an older version of its table than that of its SCN.
+
+The plan of a query knows the versions of its start. Whoever has records, and then reads the schema history to its end, knows
+their versions: so a task compares the SCNs of its records with the history as it is then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa  # type: ignore[import-untyped]  # Spark reads the types of `check` at run time
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
+from minercdc.lake.source.segment_history import for_tasks, history_of
+from minercdc.lake.tables.history import TableHistories, TableHistory
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+_histories: dict[str, TableHistories] = {}  # of a Python worker, by the topic's name and cluster, or the file
+
+
+def version_is_known(scn: Column, table: TableHistory, config: ConnectorConfig) -> Column:
+    """A column that is true for every record; the query fails with a LakeError where one has a version that `table` lacks.
+
+    Executors read the schema history as it is then; errors of that make the query fail, too.
+
+    :param scn: of the change.
+    """
+    from pyspark.sql.functions import arrow_udf
+
+    sent = for_tasks(config)
+    name, known = table.name, len(table.versions)
+
+    def check(scns: pa.Array) -> pa.Array:
+        refuse_newer(_history(sent), name, known, pc.max(scns).as_py() or 0)
+        return pa.array([True] * len(scns), pa.bool_())
+
+    checked: Column = arrow_udf(check, "boolean")(scn)
+    return checked
+
+
+def _history(config: ConnectorConfig) -> TableHistories:
+    """The history of this worker, read to its present end; kept for the worker's next calls. Raises as `history_of` and
+    `TableHistories.refresh`."""
+    key = f"{config.history.file} {config.kafka.bootstrap_servers} {config.identity.name} {config.identity.topic_prefix}"
+    if key not in _histories:
+        _histories[key] = history_of(config)
+    _histories[key].refresh()
+    return _histories[key]
+
+
+def refuse_newer(history: TableHistories, name: str, known: int, scn: int) -> None:
+    """Raise LakeError when a record of an SCN has a version after the first `known` ones of table `name`."""
+    table = history.find(name)
+    for version in table.versions[known:] if table is not None else ():
+        if scn >= version.since:
+            what = version.ddl or "its structure was read again by a snapshot"
+            raise LakeError(
+                f"{name} has another structure since SCN {version.since}, which this query does not know: {what}",
+                hint="Call read_changes again, and start the query with the same checkpoint: it goes on from there.",
+            )

@@ -1,0 +1,1 @@
+"""The Spark session of a lake, and texts of Spark SQL."""

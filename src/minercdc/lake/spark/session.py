@@ -1,0 +1,100 @@
+"""The Spark session of a lake: on this machine, on a cluster's master, or in the application that spark-submit started.
+
+spark-submit started this process     its master, jars and settings; ours are added, `minercdc.lake.spark.*` win
+minercdc.lake.spark.master            client mode: the driver is this process; jars are fetched, and sent to executors
+neither, or a master `local..`        threads of a JVM on this machine, two by default
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import ConfigError, LakeError, LocalServiceError
+from minercdc.lake.spark.own_sessions import prefer_few_partitions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Advance = Callable[[int, int], None]
+
+# What the lake needs of every session; what else a session has is the user's affair.
+NEEDED: Mapping[str, str] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+}
+_CLASSES = ("org.apache.spark.sql.delta.DeltaLog", "org.apache.spark.sql.kafka010.KafkaSourceProvider")
+_CONNECT = (
+    "Spark Connect is not supported: the lake calls Delta's log and Hadoop's file systems in the driver's JVM, which a Connect client"
+    " has not"
+)
+_CONNECT_HINT = "Run it with spark-submit, or give minercdc.lake.spark.master the address of the cluster's master."
+
+
+def session(config: ConnectorConfig, *, advance: Advance | None = None) -> SparkSession:
+    """The session, with Delta, the Kafka source and the settings of `minercdc.lake.spark.*`. One that is running is returned.
+
+    Sets environment variables of PySpark, as `local.spark.local_spark`, unless spark-submit has started this process.
+
+    :param advance: called with the jars done and the jars in all while they are fetched.
+    :raises ConfigError: the settings, or SPARK_REMOTE, are for Spark Connect.
+    :raises LakeError: spark-submit was not given Delta or the Kafka source.
+    :raises LocalServiceError: PySpark, a jar or Java is missing, or Spark did not start.
+    :raises OSError: the cache of jars cannot be written.
+    :raises ValueError: Python's file of trusted authorities holds no certificates, and jars have to be fetched.
+    """
+    settings = dict(config.lake_spark)
+    connects = settings.get("spark.api.mode", "").lower() == "connect"
+    if connects or "spark.remote" in settings or os.environ.get("SPARK_REMOTE"):
+        raise ConfigError([_CONNECT], hint=_CONNECT_HINT)
+    name = f"minercdc-{config.identity.name}"
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return _submitted(name, settings)
+    from minercdc.local.spark import cluster_spark, local_spark
+
+    master = settings.get("spark.master", "local")
+    if master.startswith("local"):
+        return local_spark(name, advance=advance, settings=settings)
+    python = settings.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
+    return cluster_spark(name, python=python, advance=advance, settings={**NEEDED, **settings})
+
+
+def refuse_connect(spark: SparkSession) -> None:
+    """Raises LakeError for a session of Spark Connect."""
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise LakeError(_CONNECT, hint=_CONNECT_HINT)
+
+
+def _submitted(name: str, settings: Mapping[str, str]) -> SparkSession:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName(name)
+    for key, value in {**NEEDED, **settings}.items():
+        builder = builder.config(key, value)
+    try:
+        spark = builder.getOrCreate()
+    except (PySparkException, OSError, RuntimeError) as error:
+        raise LocalServiceError(f"Spark did not start: {error}") from None
+    prefer_few_partitions(spark)
+    missing = [one for one in _CLASSES if not has_class(spark, one)]
+    if missing:
+        from minercdc.local.artifacts import SPARK
+
+        raise LakeError(f"Spark lacks {', '.join(missing)}", hint=f"spark-submit --packages {','.join(SPARK)} ...")
+    return spark
+
+
+def has_class(spark: Any, name: str) -> bool:
+    """Whether the driver's JVM finds a class."""
+    from py4j.protocol import Py4JJavaError
+
+    try:
+        spark._jvm.org.apache.spark.util.Utils.classForName(name, False, False)
+    except Py4JJavaError:
+        return False
+    return True

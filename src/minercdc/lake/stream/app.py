@@ -1,0 +1,276 @@
+"""The running lake: one stream appends all topics to the change log, and a thread merges tables from it.
+
+Kafka ──► Structured Streaming ──► change log ──► merges, several tables at once ──► state
+            (one micro-batch)        (bronze)        up to a complete commit SCN
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import ConfigError, DeliveryError, LakeError
+from minercdc.lake.maintain.maintenance import READERS_TIME, Maintenance
+from minercdc.lake.merge.scheduler import Merger
+from minercdc.lake.read.avro import AvroTopics
+from minercdc.lake.spark.jvm import java_class
+from minercdc.lake.spark.own_sessions import prefer_few_partitions
+from minercdc.lake.spark.session import refuse_connect
+from minercdc.lake.stream.marks import Ends, Mark, Marks
+from minercdc.lake.stream.topics import read_topics
+from minercdc.lake.stream.watching import StreamWatch
+from minercdc.lake.tables.ownership import claim
+from minercdc.lake.tables.paths import LakePaths
+from minercdc.lake.tables.types import refuse_unsupported_modes
+from minercdc.sinks.kafka.client import KafkaClient
+from minercdc.stream.counters.lake import LakeFigures
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+log = logging.getLogger(__name__)
+
+_MERGE_POLL_S = 1.0
+_LOOK_S = 5.0
+
+
+class StopFlag(Protocol):
+    """A request to stop; a `threading.Event` fits."""
+
+    def is_set(self) -> bool:
+        """Whether to stop; `Lake.await_end` looks about once a second."""
+
+
+def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
+    """Start the stream, and the threads that merge tables and maintain files. Returns while they run.
+
+    :raises ConfigError: the lake is another connector's, the topics have numbers as doubles (decimal.handling.mode), the schema history is in a file, Spark's
+        Kafka client lacks a setting of `minercdc.sinks.kafka.client.*`, a certificate cannot be read, or as `TopicNames`.
+    :raises LakeError: the session is one of Spark Connect, the records are in a form that the lake does not read, Spark
+        lacks Avro where the topics are in it, or a lake table was deleted that the change log cannot make again.
+    :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
+    """
+    refuse_connect(spark)
+    refuse_unsupported_modes(config.values)
+    if config.history.file is not None:
+        raise ConfigError(
+            ["schema.history.internal: the lake learns the tables from the schema history's topic, a file will not do"]
+        )
+    claim(spark, config)
+    return Lake(spark, config)
+
+
+class Lake:
+    """The stream into the change log, and the merges from it. `start` makes it, and has the errors; `stop` ends it.
+
+    :ivar query: Spark's query of the stream.
+    :ivar figures: what was done since the start, and up to which SCN each table is merged.
+    """
+
+    def __init__(self, spark: SparkSession, config: ConnectorConfig) -> None:
+        self._spark = spark
+        self._config = config
+        self._paths = LakePaths(config)
+        self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+        self._marks = Marks(config, self._client)
+        self._topics = AvroTopics(spark, config)
+        self.figures = LakeFigures()
+        self._merger = Merger(spark, config, self._client, self._paths, self.figures)
+        self._candidate: Mark | None = None
+        self._waits = False  # for the connector's first offset, and that is logged
+        self._looked = 0.0  # when a mark that is not reached was compared with the topics that there are
+        self._writer = ""  # id of the stream, which its checkpoint keeps
+        self._read: Ends = self._last_read()
+        self._remove_leftovers()
+        self._stop = threading.Event()
+        self._turn = threading.Lock()  # of what marks and merges
+        self._failure: Exception | None = None
+        lake = config.lake
+        self.query: StreamingQuery = (
+            read_topics(spark, config, fail_on_loss=False, headers=True)
+            .writeStream.foreachBatch(self._append)
+            .option("checkpointLocation", self._paths.checkpoint)
+            .trigger(processingTime=f"{lake.minercdc_lake_trigger_interval_ms} milliseconds")
+            .queryName(f"minercdc-{config.identity.name}")
+            .start()
+        )
+        self._watch = StreamWatch(self.figures, str(self.query.id))
+        spark.streams.addListener(self._watch)
+        self._threads = [threading.Thread(target=self._merge, name="lake-merges", daemon=True)]
+        if lake.minercdc_lake_maintenance_interval_ms:
+            self._threads.append(threading.Thread(target=self._maintain, name="lake-maintenance", daemon=True))
+        for thread in self._threads:
+            thread.start()
+
+    def _append(self, records: DataFrame, number: int) -> None:
+        """One micro-batch: append it to the change log, and note how far the topics are read then. Raises as
+        `Merger.note_unread` and `AvroTopics.learn`, and what Spark raises."""
+        if not self._writer:
+            prefer_few_partitions(records.sparkSession)  # the query's own
+            self._writer = str(json.loads(self._content(f"{self._paths.checkpoint}/metadata"))["id"])
+        ends = self._ends(number)
+        self._merger.note_unread(self._read, ends)
+        new = {place: end - self._read.get(place, 0) for place, end in ends.items()}
+        topics = {topic for (topic, _), rows in new.items() if rows}
+        self._topics.learn(records)
+        json_records, rows = self._topics.as_json(records), sum(new.values())
+        self._merger.append(json_records, self._writer, number, rows, one_topic=len(topics) == 1)
+        self._read = ends
+
+    def _ends(self, number: int) -> Ends:
+        """How far the topics are read with a micro-batch, by the checkpoint's own log of offsets. Raises Spark's error when
+        it cannot be read."""
+        offsets = json.loads(self._content(f"{self._paths.checkpoint}/offsets/{number}").splitlines()[-1])
+        return {(topic, int(partition)): end for topic, ends in offsets.items() for partition, end in ends.items()}
+
+    def _last_read(self) -> Ends:
+        """How far the topics were read when the stream ended the last time; {} before the first micro-batch. Raises as
+        `_ends`."""
+        commits = self._hadoop_path(f"{self._paths.checkpoint}/commits")
+        system = commits.getFileSystem(self._hadoop_configuration())
+        if not system.exists(commits):
+            return {}
+        names = [str(file.getPath().getName()) for file in system.listStatus(commits)]
+        numbers = [int(name) for name in names if name.isdigit()]
+        return self._ends(max(numbers)) if numbers else {}
+
+    def _remove_leftovers(self) -> None:
+        """Remove what a kill has left of the checkpoint's first batch, files that were to be renamed: Spark begins no stream beside them."""
+        directories = [self._hadoop_path(f"{self._paths.checkpoint}/{name}") for name in ("offsets", "commits", "state")]
+        system = directories[0].getFileSystem(self._hadoop_configuration())
+        found = [one.getPath() for path in directories if system.exists(path) for one in system.listStatus(path)]
+        if not any(str(path.getName()).isdigit() for path in found):
+            for path in found:
+                if str(path.getName()).startswith("."):
+                    system.delete(path, False)
+
+    def _hadoop_path(self, path: str) -> Any:
+        return java_class(self._spark, "org.apache.hadoop.fs.Path")(path)
+
+    def _hadoop_configuration(self) -> Any:
+        session: Any = self._spark
+        return session._jsc.hadoopConfiguration()
+
+    def _content(self, path: str) -> str:
+        file = self._hadoop_path(path)
+        stream = file.getFileSystem(self._hadoop_configuration()).open(file)
+        try:
+            return str(java_class(self._spark, "org.apache.commons.io.IOUtils").toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def _advance(self) -> None:
+        """Publish the mark that is waited for, else the newest one, if it is reached. Topics that are gone no longer count.
+        Raises as `Marks.newest`."""
+        if self._candidate is None:
+            self._candidate = self._marks.newest()
+        if self._candidate is None:
+            if self._marks.missing and not self._waits:
+                self._waits = True
+                log.info("waiting: %s", self._marks.missing)
+            return
+        if not self._candidate.is_reached(self._read) and time.monotonic() - self._looked >= _LOOK_S:
+            self._looked = time.monotonic()
+            self._candidate = self._candidate.without_vanished(self._marks.topics())
+        if self._candidate.is_reached(self._read):
+            self._merger.complete(self._candidate)
+            self._candidate = None
+
+    def _merge(self) -> None:
+        waiting = False
+        while not self._stop.wait(_MERGE_POLL_S):
+            try:
+                with self._turn:
+                    self._advance()
+                    self._merger.merge_due()
+                waiting = False
+            except DeliveryError as error:  # Kafka will be back
+                if not waiting:
+                    log.warning("merging waits: %s", error)
+                waiting = True
+            except Exception as error:
+                self._failure = error  # raised by await_end
+                log.debug("merging ended", exc_info=True)
+                return
+
+    def _maintain(self) -> None:
+        """Maintain the files after each `minercdc.lake.maintain.maintenance.interval.ms` until `stop`; run in a thread. A failure is
+        logged and ends nothing."""
+        maintenance = Maintenance(self._spark, self._config, self._client, least=READERS_TIME)
+        while not self._stop.wait(self._config.lake.minercdc_lake_maintenance_interval_ms / 1000):
+            try:
+                for report in maintenance.run(stopped=self._stop.is_set):
+                    if report.failure:
+                        log.warning("%s was not maintained, and is tried again: %s", report.name, report.failure)
+            except Exception as error:
+                log.warning("maintenance of the lake's files failed and is tried again: %s", first_cause(str(error)))
+                log.debug("maintenance failed", exc_info=True)
+
+    @property
+    def complete_scn(self) -> int:
+        """The SCN up to which the change log has every commit, as published since the start; 0 for none."""
+        return self._merger.complete_scn
+
+    def process_all_available(self) -> None:
+        """Return once all that is in the topics now is in the change log, and what is complete of it in tables that do not fail.
+
+        :raises LakeError: merging has ended by an error.
+        :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
+        :raises pyspark.errors.StreamingQueryException: the stream has ended by an error.
+        """
+        self.query.processAllAvailable()
+        with self._turn:
+            for _ in range(2):  # the mark that was waited for, and the newest one
+                self._advance()
+            self._merger.flush()
+        self._raise_failure()
+
+    def await_end(self, stop: StopFlag) -> None:
+        """Wait until `stop` is set or the stream ends by itself; then stop.
+
+        :raises LakeError: the stream or the merging failed; the message has our own error, else Spark's cause.
+        """
+        from pyspark.errors import StreamingQueryException
+
+        try:
+            while not stop.is_set():
+                if self.query.awaitTermination(1):
+                    break
+                self._raise_failure()
+        except StreamingQueryException as error:
+            raise LakeError(f"the lake's stream ended: {first_cause(str(error))}") from error
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """Stop the stream; then wait for the merges of all tables that are due in the present round, and for the table that
+        the maintenance is at. Safe to call twice."""
+        self.query.stop()
+        self._spark.streams.removeListener(self._watch)
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+        self._merger.close()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise LakeError(f"merging ended: {first_cause(str(self._failure))}") from self._failure
+
+
+def first_cause(text: str) -> str:
+    """The last line of a Spark error's text that names an error of ours, as from foreachBatch; else its first one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return next(
+        (line for line in reversed(lines) if line.startswith("minercdc.errors.")), lines[0] if lines else "no message"
+    )
+
+
+def own_cause(text: str) -> str:
+    """`first_cause` without the name of our error's class."""
+    line = first_cause(text)
+    return line.partition(": ")[2] if line.startswith("minercdc.errors.") else line

@@ -1,0 +1,39 @@
+"""Records of the table topics that were deleted before the lake read them; pure.
+
+A topic may be deleted, or deleted and made again under its name, which Kafka's id of it shows. Retention may remove records that
+were not read yet. Either way the table has to be read again from Oracle: nothing else knows what was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from minercdc.lake.stream.marks import Ends
+
+
+def unread(read: Ends, held: Ends, ends: Ends, begins: Ends) -> Iterator[tuple[str, str]]:
+    """(topic, cause) of each partition in which a micro-batch will not find all records.
+
+    :param read: how far the partitions were read before it; nothing after a loss of the checkpoint.
+    :param held: how far the change log had them at the start.
+    :param ends: how far the micro-batch reads the partitions.
+    :param begins: the first offset that is left in them.
+    """
+    for (topic, partition), end in ends.items():
+        place, before = f"partition {partition} of topic {topic}", read.get((topic, partition), 0)
+        known = max(before, held.get((topic, partition), 0))
+        if end < before:
+            yield topic, f"{place} ends at offset {end}, and it was read to {before} earlier: it was made again, or cut"
+        elif (begin := begins.get((topic, partition), 0)) > known:
+            yield topic, f"records {known} to {begin - 1} of {place} were deleted before the lake read them"
+
+
+def deleted(known: Mapping[str, str], there: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(topic, cause) of topics that are gone, or were made again.
+
+    :param known, there: topic -> Kafka's id of it, as seen last and now; '' for one that was gone.
+    """
+    for topic, number in known.items():
+        if number and there.get(topic, "") != number:
+            how = "deleted and made again" if topic in there else "deleted"
+            yield topic, f"its topic {topic} was {how}, with the records that the lake had not read"

@@ -1,0 +1,149 @@
+"""Up to which commit SCN the change log is complete.
+
+The connector stores, with its offset, the SCN up to which it has delivered every commit. The stored offset is in the same Kafka
+transaction as the records. So whoever reads that SCN, then looks where the partitions end, then reads the partitions to there,
+has all records of these commits: a mark is such an SCN with such ends.
+
+The same offset says which tables' rows are left out: those that are suspended, that are read again after a suspension, or that
+the initial snapshot could not read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.lake.tables.state import Entry
+from minercdc.messages.configured import topic_names
+from minercdc.sinks.kafka.client import KafkaClient
+
+_INITIAL = re.compile(r"initial-(\d+)")  # id of the snapshot of what the initial one could not read
+
+Ends = Mapping[tuple[str, int], int]  # (topic, partition) -> offset that its next record will have
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An SCN, and where the partitions end that hold all records up to it.
+
+    :param snapshot: it is the SCN of an initial snapshot that is not complete: not all of its rows are delivered.
+    :param topics: topic -> Kafka's id of it; one that is made again has another id.
+    :param left_out: tables whose rows began or ceased to be left out since the last mark, in order.
+    """
+
+    scn: int
+    ends: Ends
+    snapshot: bool = False
+    topics: Mapping[str, str] = field(default_factory=dict)
+    left_out: Sequence[Entry] = ()
+
+    def is_reached(self, read: Ends) -> bool:
+        """Whether `read`, how far the partitions are read, covers all records up to the mark's SCN."""
+        return all(read.get(partition, 0) >= end for partition, end in self.ends.items())
+
+    def without_vanished(self, topics: Mapping[str, str]) -> Mark:
+        """The mark without the ends of topics that are gone, or were made again, by the ids of those that are there."""
+        gone = {topic for topic, number in self.topics.items() if topics.get(topic) != number}
+        ends = {place: end for place, end in self.ends.items() if place[0] not in gone}
+        return replace(self, ends=ends, topics=topics) if gone else self
+
+
+def left_out(offset: Mapping[str, Any]) -> dict[str, tuple[int, str]]:
+    """Table -> (SCN from which its rows are left out, cause), of one stored offset; SCN 0 where the offset does not say it."""
+    signals = offset.get("signals") or {}
+    found: dict[str, tuple[int, str]] = {}
+    for snapshot in signals.get("snapshots", ()):
+        since = _INITIAL.match(snapshot["id"])
+        if snapshot.get("initial") and since is not None:
+            for table in snapshot["tables"]:
+                cause = f"the initial snapshot could not read it at SCN {since[1]}, and its rows are not read yet"
+                found[table["table"]] = (int(since[1]), cause)
+    for resumption in signals.get("resuming", ()):
+        if resumption["phase"] != "done":
+            found[resumption["table"]] = (0, "it was suspended, and the connector is reading it again")
+    for table in offset.get("suspended", ()):
+        cause = f"the connector leaves its rows out from SCN {table['since_scn']} on: {table['reason']}"
+        found[table["table"]] = (int(table["since_scn"]), cause)
+    return found
+
+
+def topic_pattern(config: ConnectorConfig) -> str:
+    """Regular expression, of Java or Python, that the names of the table topics match as a whole."""
+    prefix, delimiter = re.escape(config.identity.topic_prefix), re.escape(config.topics.topic_delimiter)
+    return f"{prefix}{delimiter}.+{delimiter}.+"
+
+
+class Marks:
+    """Reads the marks of one connector, from its topic of offsets, each offset once; for one thread.
+
+    :raises ConfigError: as `topic_names`.
+    """
+
+    def __init__(self, config: ConnectorConfig, client: KafkaClient) -> None:
+        names = topic_names(config)
+        self._client = client
+        self._topic = names.offsets
+        self._name = config.identity.name.encode()
+        self._pattern = re.compile(topic_pattern(config))
+        self._own = re.compile(re.escape(self._topic))
+        self._read_to = 0
+        self._scn = 0
+        self._snapshot = False
+        self._left_out: dict[str, tuple[int, str]] = {}
+        self._changed: list[Entry] = []
+        self._unmarked = False  # something was read that no mark says yet
+
+    @property
+    def missing(self) -> str:
+        """What is waited for, as text for people, as of the last call of `newest`; '' once the connector has an offset with an SCN."""
+        if self._scn:
+            return ""
+        return f"connector {self._name.decode()} has no offset in topic {self._topic} yet; start it: minercdc run CONFIG"
+
+    def newest(self) -> Mark | None:
+        """The newest mark; None before an offset with an SCN, and when its topic has no record since the last call. Waits
+        until open transactions there are decided. Raises DeliveryError or SinkError."""
+        end = self._client.all_ends(self._own).get(
+            (self._topic, 0), 0
+        )  # there is no topic before the connector's first start
+        if end < self._read_to:  # the topic was made again
+            self._read_to = 0
+            self._left_out.clear()
+        if end > self._read_to:
+            for message in self._client.read_range(self._topic, 0, self._read_to, end):
+                if message.key() == self._name and message.value() is not None:
+                    self._read(message.value())
+            self._read_to, self._unmarked = end, True
+        if not self._scn or not self._unmarked:
+            return None
+        topics = self.topics()  # first: of a topic that is made again in between, the older id with the newer end is seen
+        ends = self._client.all_ends(self._pattern)
+        changed, self._changed, self._unmarked = self._changed, [], False
+        return Mark(self._scn, ends, self._snapshot, topics, changed)
+
+    def topics(self) -> Mapping[str, str]:
+        """Table topic -> Kafka's id of it, of those that are there. Raises DeliveryError or SinkError."""
+        return self._client.topic_ids(self._pattern)
+
+    def _read(self, value: bytes) -> None:
+        offset = json.loads(value)
+        snapshot = offset.get("snapshot") or {}
+        if "complete_scn" in offset:
+            self._scn, self._snapshot = int(offset["complete_scn"]), False
+        elif "scn" in snapshot and (self._snapshot or not self._scn):
+            self._scn, self._snapshot = int(snapshot["scn"]), True
+        self._note_left_out(left_out(offset))
+
+    def _note_left_out(self, found: Mapping[str, tuple[int, str]]) -> None:
+        """Note which tables' rows began, or ceased, to be left out."""
+        for name in sorted(self._left_out.keys() - found.keys()):
+            del self._left_out[name]
+            self._changed.append(Entry("resumed", name, scn=self._scn))
+        for name, (since, cause) in found.items():
+            if name not in self._left_out:
+                self._left_out[name] = (since or self._scn, cause)
+                self._changed.append(Entry("suspended", name, scn=since or self._scn, detail=cause))

@@ -1,0 +1,101 @@
+"""At which SCNs a lake table lacks what Oracle has, and why; pure.
+
+    partition DDL takes, brings rows   redo has no trace of them          until the table is read again
+    MOVE, SHRINK of a table by ROWID   rows have other ROWIDs             until the table is read again
+    records of its topic are lost      deleted topic, or retention        until the table is read again
+    the connector leaves rows out      suspended, or not read yet         until the connector has read the table again
+
+A table is read again by an initial snapshot, `lake snapshot` or `lake rebuild`. A CREATE TABLE ends the first three.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from minercdc.lake.tables.history import TableHistory
+from minercdc.lake.tables.state import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A lake table lacks something from commit SCN `since` on.
+
+    :param cause: a clause, such as `rows of it are left out since SCN 7: ..`.
+    :param hint: what repairs it.
+    :param final: no later record repairs it: the table is merged up to the gap and no further, until it is read again.
+    """
+
+    since: int
+    cause: str
+    hint: str
+    final: bool = True
+
+
+def read_scn(name: str, noted: Sequence[Entry], applied: int) -> int:
+    """SCN as of which a table was read from Oracle last, not above the SCN that it is merged up to; 0 for none.
+
+    :param noted: entries of the lake's record; those of kind `read` count.
+    :param applied: SCN that it is merged up to.
+    """
+    return max((e.scn for e in noted if e.kind == "read" and e.name == name and e.scn <= applied), default=0)
+
+
+def kept_since(table: TableHistory, noted: Sequence[Entry], scn: int) -> int | None:
+    """The SCN from which on the topic has all of a table up to `scn`, under its present name; None when it lacks something.
+
+    A topic has all of a table from an initial snapshot or CREATE TABLE on, unless something is lost since.
+
+    :param noted: entries of the lake's record; those of kind `lost` count.
+    """
+    since = max((at for at in (*table.reads, *table.created) if at <= scn), default=None)
+    if since is None or any(since <= at <= scn for at, _ in table.renamed_from):
+        return None
+    lost = [at for at, _ in table.lost + table.moved] + [e.scn for e in noted if e.kind == "lost" and e.name == table.topic]
+    return None if any(since <= at <= scn for at in lost) else since
+
+
+def gap_at(table: TableHistory, noted: Sequence[Entry], scn: int, *, by_rowid: bool) -> Gap | None:
+    """The first gap that a table has at an SCN; None when the lake has all that the source had then, or the source had no table.
+
+    :param noted: entries of the lake's record, of kind `lost`, `read`, `suspended` and `resumed`, in order.
+    :param by_rowid: the lake finds the table's rows by ROWID.
+    """
+    if not table.exists_at(scn):
+        return None
+    names = (table.name, table.topic)
+    # What happened to an earlier name counts up to the rename. The connector renames what is suspended by itself.
+    mine = [e for e in noted if e.name in names or (e.kind in ("lost", "read") and e.scn < table.earlier.get(e.name, 0))]
+    read = [*table.reads, *table.created, *(entry.scn for entry in mine if entry.kind == "read")]
+    final = [gap for gap in _final(table, mine, by_rowid=by_rowid) if gap.since <= scn]
+    left = [gap for gap in final if not any(gap.since <= at <= scn for at in read)]
+    return min([*left, *_left_out(mine, scn)], key=lambda gap: gap.since, default=None)
+
+
+def _final(table: TableHistory, noted: Sequence[Entry], *, by_rowid: bool) -> Iterator[Gap]:
+    rebuild = f"Read it again: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}"
+    for scn, ddl in table.lost:
+        yield Gap(scn, f"rows went or came at SCN {scn} without redo of them: {ddl}", rebuild)
+    for scn, ddl in table.moved if by_rowid else ():
+        yield Gap(scn, f"it has no key, and its rows have other ROWIDs since SCN {scn}: {ddl}", rebuild)
+    for entry in noted:
+        if entry.kind == "lost":
+            yield Gap(entry.scn, entry.detail, rebuild)
+
+
+def _left_out(noted: Sequence[Entry], scn: int) -> Iterator[Gap]:
+    """What the connector left out, and has not read again, at an SCN; one at most.
+
+    :param noted: of the table, oldest first.
+    """
+    begun: Entry | None = None
+    for entry in noted:
+        if entry.kind == "suspended" and begun is None:
+            begun = entry
+        elif entry.kind == "resumed" and begun is not None:
+            if begun.scn <= scn < entry.scn:
+                break
+            begun = None
+    if begun is not None and begun.scn <= scn:
+        yield Gap(begun.scn, begun.detail, "The connector reads it again once the cause is gone: see its log.", final=False)

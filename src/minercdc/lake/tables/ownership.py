@@ -1,0 +1,115 @@
+"""Whose a lake is: that of the first connector that writes to it. Another one's tables, change log and state would mix with its own.
+
+The file `_connector` in `minercdc.lake.path` has the connector's name and `topic.prefix`, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import ConfigError, LakeError
+from minercdc.lake.spark.jvm import java_class
+from minercdc.lake.tables.paths import LakePaths
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
+_FILE: Final = "_connector"
+_WRITING_SECONDS: Final = 3.0
+_LOOK_SECONDS: Final = 0.1
+
+
+def claim(spark: SparkSession, config: ConnectorConfig) -> None:
+    """Make the lake this connector's, unless it is already. Nothing else was written to it before.
+
+    :raises ConfigError: it is another connector's.
+    :raises LakeError: `minercdc.lake.path` cannot be read or written.
+    """
+    own = {"name": config.identity.name, "topic.prefix": config.identity.topic_prefix}
+    with _file(spark, config) as (files, path):
+        found = _read(spark, files, path)
+        if found is None:
+            found = _written(spark, files, path, json.dumps(own))
+    _refuse(config, found)
+
+
+def _written(spark: SparkSession, files: Any, path: Any, own: str) -> dict[str, str] | None:
+    """Write the file, unless another process has made it since it was looked for, and return what it says then. One that is left half
+    written is replaced, after a time in which who writes it would have ended."""
+    from py4j.protocol import Py4JJavaError
+
+    end = time.monotonic() + _WRITING_SECONDS
+    while (found := _read(spark, files, path)) is None:
+        is_there = bool(files.exists(path))
+        if is_there and time.monotonic() < end:
+            time.sleep(_LOOK_SECONDS)
+            continue
+        try:
+            stream = files.create(path, is_there)
+        except Py4JJavaError as error:
+            if is_there or not files.exists(path):
+                raise
+            _log.debug("another process was faster: %s", error)
+            continue
+        try:
+            stream.writeBytes(own)
+        finally:
+            stream.close()
+    return found
+
+
+def refuse_others(spark: SparkSession, config: ConnectorConfig) -> None:
+    """Raise as `claim` where the lake is another connector's; nothing is written."""
+    with _file(spark, config) as (files, path):
+        found = _read(spark, files, path)
+    _refuse(config, found)
+
+
+@contextmanager
+def _file(spark: SparkSession, config: ConnectorConfig) -> Iterator[tuple[Any, Any]]:
+    """Hadoop's file system, and the path of the file in it; its errors within are LakeErrors."""
+    from py4j.protocol import Py4JJavaError
+
+    root = LakePaths(config).root
+    session: Any = spark
+    try:
+        path = java_class(spark, "org.apache.hadoop.fs.Path")(f"{root}/{_FILE}")
+        yield path.getFileSystem(session._jsc.hadoopConfiguration()), path
+    except Py4JJavaError as error:
+        raise LakeError(
+            f"the lake at {root} cannot be read or written: {error.java_exception.toString()}",
+            hint="minercdc.lake.path has to be a directory, or one that can be made there.",
+        ) from None
+
+
+def _refuse(config: ConnectorConfig, found: Mapping[str, str] | None) -> None:
+    identity, root = config.identity, LakePaths(config).root
+    if found is not None and (found["name"], found["topic.prefix"]) != (identity.name, identity.topic_prefix):
+        raise ConfigError(
+            [
+                f"minercdc.lake.path: {root} is the lake of connector {found['name']} (topic.prefix {found['topic.prefix']}),"
+                f" and this is {identity.name} (topic.prefix {identity.topic_prefix})"
+            ],
+            hint=f"Give each connector a lake of its own. If this one goes on in place of the other, delete {root}/{_FILE}.",
+        )
+
+
+def _read(spark: SparkSession, files: Any, path: Any) -> dict[str, str] | None:
+    """What the file says; None where there is none, or one that a kill left half written."""
+    if not files.exists(path):
+        return None
+    stream = files.open(path)
+    try:
+        found = json.loads(str(java_class(spark, "org.apache.commons.io.IOUtils").toString(stream, "UTF-8")))
+        return {"name": str(found["name"]), "topic.prefix": str(found["topic.prefix"])}
+    except (ValueError, KeyError, TypeError):
+        return None
+    finally:
+        stream.close()

@@ -1,0 +1,157 @@
+"""The lake's own record, a Delta table at `<minercdc.lake.path>/_state`: which version of each table belongs to which SCN.
+
+    kind = 'complete'   the change log's batches up to `batch` hold every commit up to `scn`
+    kind = 'table'      version `version` (-1: no Delta table) of table `name` has all of them up to `scn`, and records of batches up to `batch`
+    kind = 'trimmed'    SCNs below `scn` can no longer be read: the change log, or older versions, are being removed
+    kind = 'failed'     table `name` is quarantined since `at` for `detail`; a later 'table' row ends it
+    kind = 'topic'      topic `name` has Kafka's id `detail`
+    kind = 'lost'       records of topic `name` that were committed at or after `scn` are lost for `detail`
+    kind = 'read'       table `name` was read from Oracle as of `scn`
+    kind = 'suspended'  the connector leaves out rows of table `name` from commit SCN `scn` on for `detail`
+    kind = 'resumed'    what was left out of table `name` is in the records up to `scn`
+
+Tables are named `SCHEMA.TABLE`, with several pluggable databases `PDB.SCHEMA.TABLE`. Rows are appended, and removed by maintenance
+once they are not needed. They follow the tables' own commits, which say the same: what a kill left out is found there again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Literal
+
+from minercdc.lake.tables.delta import NO_TABLE, Applied, exists, newest_version
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_PROPERTIES = {"delta.autoOptimize.autoCompact": "true"}  # a small file per merge would make reading slow within days
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_COLUMNS = "at TIMESTAMP, kind STRING, name STRING, version BIGINT, scn BIGINT, batch BIGINT, detail STRING"
+
+NOTED = frozenset(["lost", "read", "suspended", "resumed"])
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of the record; the module says what its members mean, by kind."""
+
+    kind: Literal["complete", "table", "trimmed", "failed", "topic", "lost", "read", "suspended", "resumed"]
+    name: str = ""
+    version: int = 0
+    scn: int = 0
+    batch: int = 0
+    detail: str = ""
+    at: datetime = _EPOCH  # when it was appended, in UTC; before that 1970
+
+
+@dataclass(slots=True)
+class LakeState:
+    """The state of the lake, as the record's entries give it.
+
+    :ivar complete: the newest complete SCN; 0 before the initial snapshot is complete.
+    :ivar batch: the batches of the change log up to this one are complete with it.
+    :ivar tables: name of a table -> the entry of its newest version.
+    :ivar failed: name of a table -> reason of its quarantine.
+    :ivar trimmed: SCNs below it cannot be read any more; 0 when all can.
+    :ivar topics: topic -> Kafka's id of it, '' for one that is gone.
+    :ivar noted: entries of all tables about what they lack, as `gaps.gap_at` takes them.
+    """
+
+    complete: int = 0
+    batch: int = 0
+    tables: dict[str, Entry] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    trimmed: int = 0
+    topics: dict[str, str] = field(default_factory=dict)
+    noted: list[Entry] = field(default_factory=list)
+
+    def applied(self, name: str) -> Applied:
+        """How far a table of a name is; SCN and batch 0 when it was never merged."""
+        entry = self.tables.get(name)
+        return Applied() if entry is None else Applied(entry.scn, entry.batch)
+
+    def follow(self, entry: Entry) -> None:
+        """Take an entry into account; entries come in the order they were written."""
+        if entry.kind == "complete":
+            self.complete, self.batch = entry.scn, entry.batch
+        elif entry.kind == "table":
+            self.tables[entry.name] = entry
+            self.failed.pop(entry.name, None)
+        elif entry.kind == "failed":
+            self.failed[entry.name] = entry.detail
+        elif entry.kind == "trimmed":
+            self.trimmed = max(self.trimmed, entry.scn)
+        elif entry.kind == "topic":
+            self.topics[entry.name] = entry.detail
+        elif entry.kind in NOTED:
+            self.noted.append(entry)
+
+
+def time_of(micros: int) -> datetime:
+    """A time from microseconds since 1970, as Spark's `unix_micros` gives it; Python's own conversion takes the machine's
+    zone."""
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+class StateTable:
+    """The record at `path`, which need not be there before the first append."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self.path = path
+        self._version = NO_TABLE  # after the last reading, with every append of ours since
+        self._seen: set[datetime] = set()  # times of the entries that were read or written
+
+    def append(self, entries: Iterable[Entry]) -> None:
+        """Append entries in one commit, with the present time; the first one makes the table. No commit for no entries."""
+        now = datetime.now(UTC)
+        # One commit, but in order.
+        rows = [
+            (now + timedelta(microseconds=i), e.kind, e.name, e.version, e.scn, e.batch, e.detail)
+            for i, e in enumerate(entries)
+        ]
+        if rows:
+            properties = {} if exists(self._spark, self.path) else _PROPERTIES
+            frame = self._spark.createDataFrame(rows, _COLUMNS).coalesce(1)
+            frame.write.format("delta").mode("append").options(**properties).save(self.path)
+            self._version += 1
+            self._seen.update(row[0] for row in rows)
+
+    def entries(self) -> list[Entry]:
+        """All entries that are kept, oldest first. The table has to be there."""
+        self._version = newest_version(self._spark, self.path)
+        columns = ("unix_micros(at) AS at", "kind", "name", "version", "scn", "batch", "detail")
+        rows = self._spark.read.format("delta").load(self.path).selectExpr(*columns).collect()
+        entries = [
+            Entry(
+                *(r["kind"], r["name"], r["version"], r["scn"], r["batch"], r["detail"]),
+                at=time_of(r["at"]),
+            )
+            for r in rows
+        ]
+        self._seen = {entry.at for entry in entries}
+        return sorted(entries, key=lambda entry: entry.at)
+
+    def of_others(self) -> list[Entry]:
+        """Entries that others appended since this object last read the table, oldest first. The table has to be there."""
+        if newest_version(self._spark, self.path) <= self._version:
+            return []
+        seen = self._seen
+        return [entry for entry in self.entries() if entry.at not in seen]
+
+    def read(self) -> LakeState:
+        """The state that all entries give; an empty state where there is no table."""
+        return state_of(self.entries() if exists(self._spark, self.path) else ())
+
+
+def state_of(entries: Iterable[Entry]) -> LakeState:
+    """The state that entries give; an empty one for no entries.
+
+    :param entries: oldest first.
+    """
+    state = LakeState()
+    for entry in entries:
+        state.follow(entry)
+    return state

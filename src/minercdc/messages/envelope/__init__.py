@@ -1,0 +1,1 @@
+"""Prints rows as Debezium's envelopes, with or without Kafka Connect's schemas."""

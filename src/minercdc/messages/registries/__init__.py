@@ -1,0 +1,1 @@
+"""Schema registries: how they are reached, and which schemas are registered and read back."""

@@ -1,0 +1,1 @@
+"""What an operator does with a connector: check, plan, offsets, signals, verify, tail, recordings, bundles."""

@@ -1,0 +1,80 @@
+"""Prints findings, and the page of all rules and grants, which is docs/checks.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from minercdc.operate.check.catalogue import BY_NAME, RULES
+from minercdc.oracle import grants
+from minercdc.oracle.grants import Grant
+from minercdc.oracle.prerequisites import Finding
+
+_INTRODUCTION = """\
+# What `minercdc check` examines
+
+Look up a rule of a finding, or a privilege. Made by `minercdc check --rules`; do not edit.
+
+`minercdc check CONFIG` prints each rule that does not hold, with what is wrong, what the rule is for, and the statement that repairs it:
+
+| word | means |
+|---|---|
+| `missing` | capture cannot start, or a table is suspended |
+| `advice` | capture works with less, or is at risk |
+| `unknown` | the rule could not be examined; the statement lets it be |
+
+Exit status 3: capture cannot start. Rules are examined by what the configured adapter and options need. Nothing is written to Oracle or
+Kafka; tables are locked in ROW SHARE mode for a moment where it is not known otherwise whether they may be. Without the privileges that
+capture needs, only those are listed. On Amazon RDS (the user RDSADMIN is there) statements are those of `rdsadmin`.
+
+## Rules
+"""
+_GRANTS = """
+## Least privilege
+
+What each privilege is for. `SELECT_CATALOG_ROLE` stands for all grants on views; without it, each view by itself does. `minercdc plan CONFIG`
+prints the statements for a configuration; to a user without a session in the PDB, first `CREATE SESSION` and `SET CONTAINER`. A common user
+(`C##...`) gets them with `CONTAINER=ALL`: LogMiner runs in the root, the tables are in the PDB.
+"""
+
+
+def lines_of(finding: Finding) -> Iterator[str]:
+    """A finding, for people, in three lines without line ends: `missing`, `advice` or `unknown` and what is wrong, what its
+    rule is for, and what repairs it. Its rule is one of the catalogue."""
+    word = "missing" if finding.blocking or finding.suspends else "advice " if finding.examined else "unknown"
+    yield f"{word}  {finding.problem}"
+    rule = BY_NAME[finding.rule]
+    yield f"         {rule.name}: {rule.purpose}"
+    yield f"         {finding.fix}"
+
+
+def checks_page() -> str:
+    """The text of docs/checks.md, made of the catalogue and `oracle.grants`."""
+    lines = [
+        _INTRODUCTION,
+        f"{len(RULES)} rules.",
+        "",
+        "| rule | holds when | what it is for | repaired by |",
+        "|---|---|---|---|",
+    ]
+    lines += [f"| `{rule.name}` | {rule.holds} | {rule.purpose} | `{rule.repair}` |" for rule in RULES]
+    lines += [_GRANTS, "| privilege | for | needed |", "|---|---|---|"]
+    lines += _lines("always", [grants.CREATE_SESSION])
+    lines += _lines("with `database.pdb.name`", [grants.SET_CONTAINER])
+    lines += _lines("`logminer`, `logminer_unbuffered`", [grants.LOGMINING, grants.DBMS_LOGMNR, *grants.MINING_VIEWS])
+    lines += _lines(
+        "`capture.mode=downstream`, in that database", [grants.LOGMINING, grants.DBMS_LOGMNR, *grants.DOWNSTREAM_VIEWS]
+    )
+    lines += _lines("several instances", grants.SEVERAL_INSTANCES)
+    lines += _lines("`log.mining.strategy=redo_log_catalog`", [grants.DBMS_LOGMNR_D])
+    lines += _lines("`minercdc.log.mining.flush.table` that is not there", [grants.CREATE_TABLE])
+    lines += _lines("snapshots", [grants.SELECT_TABLE, grants.FLASHBACK_TABLE])
+    lines += _lines("`snapshot.locking.mode=shared` and no `SELECT` on each table", [grants.LOCK_ANY_TABLE])
+    lines += _lines("SELECTs of one's own; `flashback`", [grants.DBMS_FLASHBACK])
+    lines += _lines("`snapshot.max.threads` above 1, to be faster", grants.EXTENT_VIEWS)
+    lines += _lines("nothing else fails without it", [grants.CATALOG_ROLE, *grants.OPTIONAL_VIEWS])
+    return "\n".join(lines) + "\n"
+
+
+def _lines(when: str, listed: Iterable[Grant]) -> Iterator[str]:
+    for one in listed:
+        yield f"| `{one.privilege}`{f' on `{one.on}`' if one.on else ''} | {one.purpose} | {when} |"

@@ -1,0 +1,1 @@
+"""Stored offsets: read, moved to another place, handed over, imported from Debezium."""

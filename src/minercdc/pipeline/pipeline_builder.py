@@ -1,0 +1,416 @@
+"""The parts of one pipeline; `signalling` constructs those for signals, an adapter those of its capture."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+
+import oracledb
+
+from minercdc import native
+from minercdc.capture.adapter import Adapter, CaptureContext, Secondary
+from minercdc.capture.registry import adapter_factory, adopt
+from minercdc.config.load import ConnectorConfig
+from minercdc.config.sections import KafkaConfig
+from minercdc.config.target.topics import partition_rules
+from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
+from minercdc.messages.configured import key_columns, published_columns, topic_names
+from minercdc.messages.formats.topic_reading import readable
+from minercdc.messages.partitioning import PartitionedEncoder
+from minercdc.messages.record_encoder import Encoding
+from minercdc.messages.transaction_counts import TransactionCounts
+from minercdc.oracle.connect import connect
+from minercdc.oracle.dictionary.captured_later import captured_later, unread_rows
+from minercdc.oracle.dictionary.object_ids import ObjectIds
+from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
+from minercdc.oracle.prerequisites import unlogged
+from minercdc.oracle.present_scn import not_reached
+from minercdc.pipeline.databases import Connect, SourceDatabases
+from minercdc.pipeline.history import schema_history
+from minercdc.pipeline.pipeline import Bounds, Pipeline
+from minercdc.pipeline.process import ProcessState
+from minercdc.pipeline.renamed_columns import lost_rules
+from minercdc.pipeline.schema_notices import of_ddl
+from minercdc.pipeline.start_checks import (
+    check_internal_topics,
+    check_prerequisites,
+    refuse_unprepared,
+    refuse_without_table,
+)
+from minercdc.pipeline.suspension import Suspensions
+from minercdc.pipeline.undecodable import is_skipped
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.tables import Tables
+from minercdc.signals.stage_builder import resumptions_of, signal_stage
+from minercdc.sinks.kafka.client import KafkaClient
+from minercdc.sinks.kafka.keyed_topic import KafkaKeyedTopic
+from minercdc.sinks.kafka.topic_fold import TopicFold
+from minercdc.sinks.opening import open_sink, topic_records
+from minercdc.snapshot.initial.locks import lock_of
+from minercdc.snapshot.initial.mode import Start, Steps
+from minercdc.snapshot.initial.notices import SkippedSnapshot
+from minercdc.snapshot.initial.snapshot import InitialSnapshot
+from minercdc.snapshot.initial.start import Described, Fixed, fix_given, fix_handover, fix_now
+from minercdc.snapshot.initial.structures import StructureSnapshot
+from minercdc.snapshot.query import query_of
+from minercdc.snapshot.reselect import RowReselect
+from minercdc.stream.contracts import (
+    Capture,
+    KeyedTopic,
+    RecordEncoder,
+    SchemaHistory,
+    SignalActions,
+    Snapshot,
+)
+from minercdc.stream.counters.connector import Counters
+from minercdc.stream.events import Notification, SchemaChange
+from minercdc.stream.offset import Offset, Position
+
+log = logging.getLogger(__name__)
+
+
+class PipelineParts:
+    """Makes the parts of one pipeline, which share the shapes of the tables; one for each pipeline, whose sink and capture
+    the engine closes. The engine calls `_capture` before `_snapshot`.
+
+    :param connect: to the `root` or `pdb` of a database.
+    :param history: the schema history, None for the configured one.
+    :param monotonic: see `CaptureContext`.
+    :raises ConfigError: as `topic_names`.
+    """
+
+    def __init__(
+        self,
+        config: ConnectorConfig,
+        process: ProcessState,
+        counters: Counters,
+        *,
+        connect: Connect = connect,
+        history: SchemaHistory | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._config = config
+        self._monotonic = monotonic
+        self._counters = counters
+        self._process = process
+        self._factory = adapter_factory(config.database.database_connection_adapter)
+        self._adapter: Adapter | None = None
+        self._loaded: Offset | None = None
+        self._comments = config.messages.include_schema_comments
+        self._described = Described(comments=self._comments, ddl=config.topics.include_schema_changes and not process.target)
+        self._tables = Tables(comments=self._comments)
+        self._connect_to, self._databases = connect, SourceDatabases(config, connect)
+        refused = process.refused_topics
+        self._client = KafkaClient(config.kafka, config.topics, config.kafka_client, refused)
+        self._suspensions = Suspensions(self._databases.names.of)
+        self._topics = topic_names(config, self._suspensions.gives_up_topic, refused)
+        self._history = history or schema_history(
+            *(config, self._client, self._topics), process.prepared.history if process.prepared else None
+        )
+        self._counts = TransactionCounts() if config.messages.provide_transaction_metadata else None
+
+    def open(self) -> Pipeline:
+        """The pipeline, with its sink opened; called once. Nothing else is connected. Raises ConfigError for what cannot be
+        loaded, SinkError and SchemaHistoryError as `open_sink`, and what the target raises."""
+        config = self._config
+        encoding = Encoding(
+            config,
+            self._topics,
+            (self._process.transformer, self._process.converter),
+            counts=self._counts,
+            captured=self._databases.captured,
+            connect=self._databases.connect_first,
+        )
+        encoder, encode_run = encoding.encoders()
+        if config.topics.minercdc_topic_partition_columns and config.sink.is_kafka:
+            encode_run = None
+        target = self._process.target
+        pipeline = Pipeline(
+            adapter=config.database.database_connection_adapter,
+            sink=target.sink() if target else open_sink(config, self._client, self._topics, self._process.ownership),
+            encoder=self._partitioned(encoder),
+            encode_run=encode_run,
+            history=self._history,
+            adopt=self._adopt,
+            snapshot=self._snapshot,
+            capture=self._capture,
+            bounds=_bounds_of(config.kafka),
+            skip_undecodable=self._skip_undecodable,
+            streams=lambda: self._process.steps.stream,
+            heartbeat=encoding.heartbeat(),
+            signals=self._signals,
+            notified=self._process.posting.show,
+            waiting=self._process.posting.waiting,
+            schema_notices=self._schema_notices,
+            suspensions=self._suspensions,
+            suspends=self._suspends,
+            counts=self._counts,
+            pass_over=encoding.pass_over,
+        )
+        return target.adapted(pipeline) if target else pipeline
+
+    def _partitioned(self, encoder: RecordEncoder) -> RecordEncoder:
+        """An encoder that adds the partitions of `minercdc.topic.partition.columns` to the records; `encoder` itself
+        without such rules, or when the sink is not Kafka."""
+        rules = list(partition_rules(self._config.topics.minercdc_topic_partition_columns))
+        if not rules or not self._config.sink.is_kafka:
+            return encoder
+        key = key_columns(self._config.filters)
+        return PartitionedEncoder(encoder, rules, key, lambda table: self._client.partitions(self._topics.of_table(table)))
+
+    def _schema_notices(self, change: SchemaChange) -> Iterator[Notification]:
+        if self._config.notifications.minercdc_notification_schema_changes:
+            yield from of_ddl(change)
+        yield from lost_rules(self._config, change)
+
+    def _suspends(self, table: TableId) -> bool:
+        """Whether a table with a row that cannot be decoded is suspended; logs a warning for the signal table. The signal
+        table is mined but not published, so that suspending it would help no reader. Raises as
+        `SourceDatabases.captured`."""
+        if self._config.run.event_processing_failure_handling_mode != "suspend":
+            return False
+        if self._databases.captured(table):
+            return True
+        log.warning("a row of %s, which is not captured, cannot be decoded: if it was a signal, send it again", table)
+        return False
+
+    def _unlogged(self, table: TableId) -> str:
+        """What supplemental logging a table lacks (`CaptureContext.unlogged`), read on a connection of its own; '' when it
+        lacks none, has no key or is not known. For a warning only, so an error is logged, and gives '' too."""
+        known = self._tables.find(table)
+        if known is None or not known.key:
+            return ""
+        try:
+            with closing(self._databases.connect(table.database)) as connection:
+                found = unlogged(connection, table)
+                return f"{table.database}: {found}" if found and self._databases.are_several else found
+        except MinerCdcError as error:
+            log.info("supplemental logging of %s could not be looked at: %s", table, error.message)
+            return ""
+
+    def _skip_undecodable(self, error: DecodeError) -> bool:
+        mode = self._config.run.event_processing_failure_handling_mode
+        skipped = is_skipped(mode, error)
+        if skipped and mode == "warn":
+            log.warning("a row is left out: %s", error)
+        return skipped
+
+    def _secondary(self) -> Secondary | None:
+        config = self._config.secondary
+        if not config.is_mined:
+            return None
+        return Secondary(lambda: self._connect_to(config.database(self._config.database), "root"), config.is_downstream)
+
+    def _read_table(self, table: TableId) -> TableSchema | None:
+        with closing(self._databases.connect(table.database)) as connection:
+            found = read_tables(connection, [table], comments=self._comments)
+        return found[0] if found else None
+
+    def _signals(self) -> SignalActions:
+        process, config = self._process, self._config
+        directory, name = config.capture.minercdc_state_dir, config.identity.name
+        records = topic_records(config, self._client)
+        memory = TopicFold(readable(config, records), self._topics, directory, name) if records else None
+        factory = self._factory
+        resumptions = resumptions_of(
+            *(config, self._suspensions, self._tables, self._databases.filters, memory, factory.prerequisites),
+            redo=factory.reads_redo,
+            refusal=self._topics.refusal,
+        )
+        open_transactions = self.opened().open_transactions
+        return signal_stage(
+            *(config, open_transactions, self._tables, self._databases.filters),
+            *(process.channels, process.watch.observe, resumptions),
+            redo=factory.reads_redo,
+            pausing=process.watch.pausing,
+            starts=lambda: self._loaded == process.first_offset,
+            captured=self._databases.captured,
+        )
+
+    def opened(self) -> Adapter:
+        """The adapter, which has connected to nothing before it is used."""
+        if self._adapter is None:
+            self._adapter = self._factory.open(
+                CaptureContext(
+                    config=self._config,
+                    tables=self._tables,
+                    mined=self._databases.mined(self._databases.first),
+                    database=self._databases.first,
+                    connect_root=self._databases.connect_root,
+                    connect_pdb=self._databases.connect_first,
+                    read_table=self._read_table,
+                    time_zone=self._databases.time_zone,
+                    counters=self._counters,
+                    reselect=self._reselect(),
+                    unread=self._suspensions.unread,
+                    unlogged=self._unlogged,
+                    split=lambda: self._suspensions.split,
+                    runs=native.rows is not None,
+                    pdbs=self._databases.pdbs(),
+                    monotonic=self._monotonic,
+                    secondary=self._secondary(),
+                    open_transactions_topic=self._open_transactions_topic(),
+                    object_ids=ObjectIds(self._databases.connect),
+                )
+            )
+        return self._adapter
+
+    def _open_transactions_topic(self) -> KeyedTopic | None:
+        topic = self._topics.open_transactions
+        return None if topic is None or self._process.target else KafkaKeyedTopic(self._client, topic)
+
+    def _adopt(self, offset: Offset | None) -> Offset | None:
+        adapter = self._config.database.database_connection_adapter
+        adopted = adopt(offset, adapter, handover_scn=self._config.capture.minercdc_handover_scn)
+        self._process.handover = adopted is not offset
+        return adopted
+
+    def _reselect(self) -> RowReselect | None:
+        config, mode = self._config, self._config.capture.minercdc_lob_reselect
+        if mode == "none" or not config.capture.lob_enabled:
+            return None
+        published, key = published_columns(config.filters), key_columns(config.filters)
+        connect, only_moved = self._databases.connect, mode == "key_change"
+        return RowReselect(connect, published, key, key_changes_only=only_moved, counters=self._counters)
+
+    def _capture(self, offset: Offset | None) -> Capture:
+        self._loaded = offset
+        recovered = 0
+        try:
+            for change in self._history.recover(offset.history if offset is not None else 0):
+                self._tables.apply(change)
+                recovered += 1
+        except SchemaHistoryError as error:
+            if not self._process.decide(Start(offset_exists=True, snapshot_under_way=False)).again_on_schema_error:
+                raise
+            log.warning("%s; the structures are read again", error.message)
+            self._tables = Tables(comments=self._comments)
+            self._history.forget()
+            self._process.schema_lost = True
+        else:
+            self._process.schema_lost = False
+            self._counters.history_recovered = recovered
+        if len(self._tables):
+            log.info("schema history recovered: %d tables", len(self._tables))
+        suspended = {entry.table for entry in offset.suspended if entry.gives_up_topic} if offset is not None else set()
+        known = (schema.id for schema in self._tables if self._databases.captured(schema.id))
+        self._topics.claim(table for table in known if self._databases.names.of(table) not in suspended)
+        return self.opened().capture
+
+    def _snapshot(self, offset: Offset | None) -> Snapshot | None:
+        process, adapter = self._process, self.opened()
+        if is_start := not process.checked:
+            of_topics = check_internal_topics(self._config, self._client)
+            check = process.prepared.findings if process.prepared else check_prerequisites
+            of_database = check(self._config, first=offset is None)
+            refuse_unprepared([*of_topics, *of_database])
+            if offset is None:
+                refuse_without_table(of_database)
+            process.checked, process.first_offset = True, offset
+        position = None if offset is None or offset.position is None else adapter.capture.load_position(offset.position)
+        if self._databases.are_several and offset is not None and offset.snapshot is not None:
+            adapter.capture.load_position(offset.snapshot.start)  # of these databases? before any of them is read
+        steps = process.steps = self._steps(offset, adapter, position)
+        if offset is not None and (position is None or not steps.data):
+            self._refuse_unreached(offset, position)
+        if is_start and position is not None and not steps.data:
+            self._warn_of_captured_later(position)
+        if steps.data:
+            return InitialSnapshot(
+                self._databases.connect_first,
+                self._tables,
+                self._config.snapshot,
+                database=self._databases.first,
+                fix=self._fix_now,
+                start_position=adapter.start_position,
+                load_position=adapter.capture.load_position,
+                selects=self._config.snapshot_selects,
+                query=query_of(self._config.snapshot),
+                lobs=self._config.capture.lob_enabled,
+                runs=native.rows is not None,
+                databases=self._databases.of_tables(),
+                captured=self._databases.captured,
+            )
+        if not steps.schema and position is not None:
+            return SkippedSnapshot() if offset == process.first_offset else None
+        return StructureSnapshot(
+            self._databases.connect_first,
+            self._tables,
+            self._fix if position is None else self._fix_now,
+            lambda fixed: position or adapter.start_position(fixed.scn, fixed.mine_from),
+        )
+
+    def _warn_of_captured_later(self, position: Position) -> None:
+        """Log a warning for each captured table that was not captured before and has rows of before, which nothing reads: it is in
+        neither the snapshot nor the redo to come. Nothing where no rows are read of any table, and for an adapter that finds new
+        tables by itself. Raises as `captured_later`."""
+        if self._config.snapshot.snapshot_mode in ("no_data", "recovery") or not self._factory.reads_redo:
+            return
+        for database, wanted in self._databases.filters.items():
+            with closing(self._databases.connect(database)) as connection:
+                captured = read_table_ids(connection, wanted, database)
+                found = captured_later(connection, captured, list(self._tables), position.delivered_scn)
+            for table in found:
+                log.warning("%s", unread_rows(table))
+
+    def _refuse_unreached(self, offset: Offset, position: Position | None) -> None:
+        """Raise LogGapError when the database has not come to the SCN that the offset goes on from, nor to that of an unfinished
+        snapshot; SourceError or PrerequisiteError when that cannot be read."""
+        scn = position.delivered_scn if position is not None else offset.snapshot.scn if offset.snapshot is not None else 0
+        with closing(self._databases.connect_first()) as connection:
+            if gap := not_reached(connection, scn):
+                raise gap
+
+    def _gap(self, adapter: Adapter, position: Position) -> MinerCdcError | None:
+        with closing(self._databases.connect_first()) as connection:
+            return not_reached(connection, position.delivered_scn) or adapter.unreadable(position)
+
+    def _steps(self, offset: Offset | None, adapter: Adapter, position: Position | None) -> Steps:
+        """What is to be done before streaming; nothing when this is a restart within the process that has got somewhere.
+        Where the redo is gone and that is to be met by a new snapshot, a warning is logged. Raises as
+        `Adapter.unreadable`."""
+        process = self._process
+        start = Start(offset is not None, offset is not None and position is None and not process.handover)
+        steps = process.decide(start)
+        if process.schema_lost:
+            steps = replace(steps, schema=True)
+        if position is None:
+            return replace(steps, data=False, schema=True) if process.handover else steps
+        if offset != process.first_offset:
+            return replace(steps, data=False, schema=process.schema_lost)
+        if steps.again_on_data_error and (gap := self._gap(adapter, position)):
+            log.warning("%s; a new snapshot is taken", gap.message)
+            return replace(steps, data=True)
+        return steps
+
+    def _fix_now(self, connection: oracledb.Connection) -> Fixed:
+        lock, redo = lock_of(self._config.snapshot), self._factory.reads_redo
+        with self._databases.places(connection) as places:
+            return fix_now(places, lock, redo=redo, described=self._described)
+
+    def _fix(self, connection: oracledb.Connection) -> Fixed:
+        """The point to stream from without a snapshot of rows: the one that is configured, else now. Raises LogGapError
+        when redo from there on is gone, SourceError or PrerequisiteError when it cannot be found out."""
+        config, handover_scn = self._config.snapshot, self._config.capture.minercdc_handover_scn
+        is_given = config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None
+        if not is_given and (handover_scn is None or not self._process.handover):
+            return self._fix_now(connection)
+        mine_from = self.opened().mine_from
+        with self._databases.places(connection) as places:
+            if handover_scn is not None and self._process.handover:
+                return fix_handover(places, handover_scn, mine_from, described=self._described)
+            return fix_given(places, config, mine_from, described=self._described)
+
+
+def _bounds_of(kafka: KafkaConfig) -> Bounds:
+    holds = kafka.minercdc_kafka_large_transaction == "hold"
+    return Bounds(
+        records=kafka.minercdc_kafka_transaction_max_records,
+        bytes=kafka.minercdc_kafka_transaction_max_bytes,
+        seconds=kafka.minercdc_kafka_transaction_interval_ms / 1000,
+        hold_bytes=kafka.minercdc_kafka_large_transaction_hold_max_bytes if holds else 0,
+        longest=kafka.longest_transaction / 3,
+    )

@@ -1,0 +1,1 @@
+"""The relay's circular buffer of windows, and what fills it."""

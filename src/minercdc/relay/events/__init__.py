@@ -1,0 +1,1 @@
+"""The relay's events as bytes, and their schemas."""

@@ -1,0 +1,192 @@
+"""Row changes as events of the relay, in the bytes that clients get."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from minercdc.errors import ValueDecodeError
+from minercdc.messages.moved_keys import MovedKeys
+from minercdc.relay.events.event import DELETE, UPSERT, packed
+from minercdc.relay.events.registry import SchemaRegistry, may_widen
+from minercdc.relay.events.values import NotLongError, WriteRow, row_writer
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.contracts import Record
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Event, Op, Row, SchemaChange
+from minercdc.values.number import canonical
+
+_log = logging.getLogger(__name__)
+
+FLOATING = 0
+"""Sequence of an event without transaction, as of a snapshot during the stream: the sink gives it a window."""
+
+TRUNCATED = "truncated"
+"""Topic of a record that says that a table was truncated; its key is the SCN as text."""
+
+_KEY_DIGITS = 18
+_LONG_KEYS = range(-(10**_KEY_DIGITS) + 1, 10**_KEY_DIGITS)
+
+Published = Callable[[TableId, Column], bool]
+KeyColumns = Callable[[TableSchema], tuple[int, ...]]
+MakeKey = Callable[[Row, str | None], "int | bytes"]
+
+
+@dataclass(slots=True)
+class _Compiled:
+    source: int
+    name: str
+    schema_id: bytes
+    write: WriteRow
+    key: MakeKey
+
+
+class RelayEncoder:
+    """Turns changes into events (contracts.RecordEncoder): the record's topic is the source's name, its value the event.
+
+    :param published: whether a column that is not of the key is in the value.
+    :param key_columns: positions of the key.
+    :param captured: whether a table has a source.
+    :param skipped: operations that are left out.
+    :param unavailable: stands for a text, or bytes, that redo does not hold.
+    """
+
+    def __init__(
+        self,
+        registry: SchemaRegistry,
+        published: Published,
+        key_columns: KeyColumns,
+        *,
+        captured: Callable[[TableId], bool] = lambda _: True,
+        skipped: Sequence[str] = (),
+        unavailable: str = "__debezium_unavailable_value",
+    ) -> None:
+        self._registry = registry
+        self._published = published
+        self._key_columns = key_columns
+        self._captured = captured
+        self._skipped = frozenset(skipped)
+        self._unavailable = unavailable
+        self._moved = MovedKeys(key_columns)
+        self._compiled: dict[tuple[TableId, int], _Compiled] = {}
+
+    def encode(self, event: Event) -> Sequence[Record]:
+        """The events of a change, perhaps none; the SchemaChange of a TRUNCATE has a record with topic TRUNCATED and no value,
+        everything else none. A new shape of a table, or a number that is no long, makes a version of its schema; the latter,
+        and a TRUNCATE, log a warning.
+
+        :raises RelayError: no id or name is free for the source of a new table.
+        :raises SinkError: the schema registry cannot be written.
+        :raises DecodeError: redo does not hold the key, or a value that is neither text nor bytes; or a value does not fit its
+            column.
+        :raises ConfigError: as `selection.key_columns`.
+        """
+        if isinstance(event, SchemaChange):
+            return self._schema_change(event)
+        if not isinstance(event, ChangeEvent) or event.op.value in self._skipped or event.op is Op.TRUNCATE:
+            return ()
+        table = event.schema
+        compiled = self._compiled.get((table.id, table.version)) or self._compile(table)
+        try:
+            return self._events(event, compiled)
+        except NotLongError as error:
+            _log.warning("%s: %s; the column is a string from now on", table.id, error.message)
+            return self._events(event, self._compile(table, error.column))
+
+    def _schema_change(self, change: SchemaChange) -> Sequence[Record]:
+        """Put the schema of a new shape into the registry, before its first row. Returns a record with topic TRUNCATED for
+        a TRUNCATE, which is logged as a warning, else none; nothing is done for a table that is not captured. Raises as
+        `encode`."""
+        if not self._captured(change.table):
+            return ()
+        if change.truncate:
+            _log.warning("%s was truncated at SCN %d: clients have to bootstrap", change.table, change.scn)
+            return (Record(TRUNCATED, str(change.scn).encode(), None),)
+        if change.after is not None:
+            self._compile(change.after)
+        return ()
+
+    def _events(self, event: ChangeEvent, compiled: _Compiled) -> Sequence[Record]:
+        before, after = event.before, event.after
+        if event.op is Op.DELETE and self._moved.holds(event.schema.id) and not self._moved.frees(event):
+            return ()
+        tx = event.tx
+        sequence, time_us = (FLOATING, event.time_us) if tx is None else (tx.commit_scn, tx.commit_us or event.time_us)
+        if after is None:
+            assert before is not None
+            row, attributes = before, DELETE
+        else:
+            row, attributes = after, UPSERT
+        key = compiled.key(row, event.row_id)
+        made = Record(
+            compiled.name,
+            None,
+            packed(compiled.source, sequence, attributes, key, compiled.write(row), compiled.schema_id, time_us * 1000),
+        )
+        if before is None or after is None or before is after:
+            return (made,)
+        old = compiled.key(before, event.row_id) if _whole(before) else key
+        if old == key or not self._moved.frees(event):
+            return (made,)
+        value = compiled.write(before)
+        gone = packed(compiled.source, sequence, DELETE, old, value, compiled.schema_id, time_us * 1000)
+        return Record(compiled.name, None, gone), made
+
+    def _compile(self, table: TableSchema, widen: str = "") -> _Compiled:
+        key = self._key_columns(table)
+        positions = [i for i, column in enumerate(table.columns) if i in key or self._published(table.id, column)]
+        source, version = self._registry.version_of(table, positions, widen=[widen] if widen else ())
+        _log.info("%s is source %d %s, version %d", table.id, source.id, source.name, version.number)
+        compiled = _Compiled(
+            source.id,
+            source.name,
+            version.id,
+            row_writer(table, positions, version.schema, self._unavailable),
+            key_of(table, key),
+        )
+        self._compiled[table.id, table.version] = compiled
+        return compiled
+
+
+def _whole(row: Row) -> bool:
+    return UNAVAILABLE not in row
+
+
+def key_of(table: TableSchema, positions: Sequence[int]) -> MakeKey:
+    """A function from a row and its ROWID to the key of its events: a number for one column of whole numbers up to 18 digits,
+    else the texts of the columns, joined by tabs; the ROWID of a table without a key, b"" when it is not known.
+
+    The function raises ValueDecodeError when redo does not hold the key.
+    """
+    if not positions:
+        return lambda _, row_id: (row_id or "").encode()
+    if len(positions) == 1:
+        (position,) = positions
+        column = table.columns[position]
+        if may_widen(column.type_name) and (column.scale or 0) <= 0:
+            return lambda row, _: _number_key(_text(row, position, column))
+    columns = [(position, table.columns[position]) for position in positions]
+    return lambda row, _: "\t".join([_plain(_text(row, position, column), column) for position, column in columns]).encode()
+
+
+def _text(row: Row, position: int, column: Column) -> str:
+    value = row[position]
+    if not isinstance(value, str):
+        raise ValueDecodeError(
+            f"redo does not hold the key: column {column.name} is {'null' if value is None else 'not there'}",
+            hint="ALTER TABLE .. ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS has it logged.",
+        )
+    return value
+
+
+def _plain(text: str, column: Column) -> str:
+    return canonical(text) if column.type_name in ("NUMBER", "FLOAT") else text
+
+
+def _number_key(text: str) -> int | bytes:
+    plain = canonical(text)
+    try:
+        number = int(plain)
+    except ValueError:
+        return plain.encode()
+    return number if number in _LONG_KEYS else plain.encode()

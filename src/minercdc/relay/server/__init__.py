@@ -1,0 +1,1 @@
+"""The process of a relay: requests, what is served, commands, statistics."""

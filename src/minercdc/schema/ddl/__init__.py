@@ -1,0 +1,1 @@
+"""Parses Oracle DDL, and applies it to table shapes."""

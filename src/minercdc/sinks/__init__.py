@@ -1,0 +1,1 @@
+"""Where records, offset and schema history go: Kafka, segments or JSON lines."""

@@ -1,0 +1,1 @@
+"""Durable append-only files in place of Kafka, and what reads them."""

@@ -1,0 +1,1 @@
+"""The initial snapshot: locks, structures, ranges of rows, and the hand-over to the stream."""

@@ -1,0 +1,1 @@
+"""Counters of a running connector or lake."""

@@ -1,1 +1,0 @@
-"""Constructs a connector's parts from its configuration, and connects them."""
