@@ -80,7 +80,7 @@ def lake_updates(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Mea
     """A few updates, spread over a large table that is maintained before and after."""
     app = sandbox.connect()
     kept = directory / "updates-lake"
-    more = ("minercdc.lake.maintain.retention.ms: 0", "minercdc.lake.max.offsets.per.trigger: 1000000")
+    more = ("minercdc.lake.retention.ms: 0", "minercdc.lake.max.offsets.per.trigger: 1000000")
     with _connector(directory, "updates", "BENCH.MIDDLE", sandbox, broker, more) as connector:
         seen = Seen(broker, "updates.BENCH.MIDDLE")
         load(app, MIDDLE, 0, _MANY)

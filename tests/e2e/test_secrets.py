@@ -22,10 +22,10 @@ from minercdc.oracle.connect import connect
 TOKEN = "concealed-token-0123456789"
 EVERYWHERE = {
     "minercdc.http.token": TOKEN,
-    "minercdc.sinks.kafka.client.sasl.password": "concealed-sasl",
-    "minercdc.sinks.kafka.client.sasl.username": "someone",
-    "minercdc.sinks.kafka.client.ssl.key.password": "concealed-key",
-    "minercdc.sinks.kafka.client.sasl.oauthbearer.client.secret": "concealed-oauth",
+    "minercdc.kafka.client.sasl.password": "concealed-sasl",
+    "minercdc.kafka.client.sasl.username": "someone",
+    "minercdc.kafka.client.ssl.key.password": "concealed-key",
+    "minercdc.kafka.client.sasl.oauthbearer.client.secret": "concealed-oauth",
     "signal.consumer.sasl.password": "concealed-signal",
     "signal.consumer.ssl.truststore.password": "concealed-truststore",
     "key.converter.basic.auth.user.info": "registry:concealed-basic",
@@ -33,7 +33,7 @@ EVERYWHERE = {
     "minercdc.notification.webhook.url": "http://hook:concealed-hook@127.0.0.1:1/concealed-path",
     "minercdc.opentelemetry.endpoint": "http://otel:concealed-otel@127.0.0.1:1/concealed-tenant/v1/metrics?k=concealed-query",
     "minercdc.opentelemetry.interval.ms": "500",
-    "minercdc.sinks.kafka.client.sasl.oauthbearer.token.endpoint.url": "http://127.0.0.1:1/token?key=concealed-endpoint",
+    "minercdc.kafka.client.sasl.oauthbearer.token.endpoint.url": "http://127.0.0.1:1/token?key=concealed-endpoint",
     "column.mask.hash.SHA-256.with.salt.concealed-salt": "X.Y.Z",
     "minercdc.lake.spark.hadoop.fs.s3a.secret.key": "concealed-s3",
     "minercdc.lake.spark.hadoop.fs.azure.account.key.store.dfs.core.windows.net": "concealed-azure",
@@ -172,7 +172,7 @@ def test_the_lake(lab: Lab) -> None:
         | {"minercdc.lake.path": str(lab.directory / "lake"), "minercdc.lake.http.port": str(port)}
     )
     for name in ("client.secret", "token.endpoint.url"):  # librdkafka's: the lake, whose client is Java's, refuses them
-        del settings[f"minercdc.sinks.kafka.client.sasl.oauthbearer.{name}"]
+        del settings[f"minercdc.kafka.client.sasl.oauthbearer.{name}"]
     config = written(lab.directory / "lake.json", settings)
     with lab.run(config) as connector:
         connector.await_log("streaming: ")

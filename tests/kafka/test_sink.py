@@ -156,7 +156,7 @@ def test_a_record_too_large_for_kafka_is_refused_by_name(make_sink: MakeSink, pr
     sink = make_sink()
     with pytest.raises(SinkError, match=f"{prefix}.S.BIG") as caught:
         sink.write(Record(f"{prefix}.S.BIG", None, b"x" * 20_000_000))
-    assert "minercdc.sinks.kafka.client.message.max.bytes" in caught.value.hint
+    assert "minercdc.kafka.client.message.max.bytes" in caught.value.hint
     assert "20000000 bytes" in caught.value.message
     sink.close()
 
@@ -312,7 +312,7 @@ def codec_of(broker: KafkaBroker, topic: str) -> int:
     return int.from_bytes(log.read_bytes()[21:23], "big") & 7
 
 
-@pytest.mark.parametrize(("more", "codec"), [({}, 0), ({"minercdc.sinks.kafka.client.compression.type": "zstd"}, 4)])
+@pytest.mark.parametrize(("more", "codec"), [({}, 0), ({"minercdc.kafka.client.compression.type": "zstd"}, 4)])
 def test_records_are_compressed_where_that_is_wanted_only(
     broker: KafkaBroker, prefix: str, more: dict[str, str], codec: int
 ) -> None:

@@ -29,8 +29,8 @@ _PATIENCE_S = 240
 @pytest.fixture
 def properties(properties: dict[str, str]) -> dict[str, str]:
     modes = ",".join(f"LAB[.].*_{mode.upper()}:{mode}" for mode in MODES)
-    more = {"minercdc.lake.table.modes": modes, "minercdc.lake.merge.table_merge.threads": "1", "skipped.operations": "none"}
-    return {**properties, **more, "minercdc.lake.merge.table_merge.interval.ms": "0"}
+    more = {"minercdc.lake.table.modes": modes, "minercdc.lake.merge.threads": "1", "skipped.operations": "none"}
+    return {**properties, **more, "minercdc.lake.merge.interval.ms": "0"}
 
 
 @pytest.fixture

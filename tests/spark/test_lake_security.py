@@ -151,7 +151,7 @@ def test_spark_reads_by_the_configuration_that_librdkafka_writes_by(
             "database.dbname": "d",
             "minercdc.kafka.bootstrap.servers": f"127.0.0.1:{port}",
         }
-        | {f"minercdc.sinks.kafka.client.{name}": value for name, value in client.items()}
+        | {f"minercdc.kafka.client.{name}": value for name, value in client.items()}
     )
     settings = {"bootstrap.servers": config.kafka.bootstrap_servers, **config.kafka_client}
     topic = f"{prefix}.S.T"

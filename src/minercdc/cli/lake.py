@@ -205,7 +205,7 @@ def status(
 
 @lake.command()
 def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = False) -> None:
-    """Join the tables' small files, and remove what is older than minercdc.lake.maintain.retention.ms; the lake may run meanwhile."""
+    """Join the tables' small files, and remove what is older than minercdc.lake.retention.ms; the lake may run meanwhile."""
     stop = Stop(patience=0, status=UNFINISHED)
     from minercdc.cli.lake_status import size
     from minercdc.config.load import load_config

@@ -153,7 +153,7 @@ def check_broker(config: ConnectorConfig) -> list[Finding]:
         client.ping(_BROKER_SECONDS)
         return internal_topic_findings(client, topic_names(config))
     except SinkError as error:
-        fix = error.hint or "Check minercdc.kafka.bootstrap.servers and the settings under minercdc.sinks.kafka.client."
+        fix = error.hint or "Check minercdc.kafka.bootstrap.servers and the settings under minercdc.kafka.client."
         return [Finding(error.message, fix, blocking=True, rule="broker")]
 
 

@@ -26,9 +26,9 @@ producer.override.sasl.jaas.config=a.PlainLoginModule required username="u" pass
 value.converter=io.confluent.connect.avro.AvroConverter
 value.converter.schema.registry.url=http://user:hidden3@registry:8081?apikey=hidden6,http://hidden7@second:8081
 minercdc.opentelemetry.endpoint=https://collector/hidden8/v1/metrics?k=hidden9
-minercdc.sinks.kafka.client.sasl.oauthbearer.token.endpoint.url=https://login/token?k=hidden10
+minercdc.kafka.client.sasl.oauthbearer.token.endpoint.url=https://login/token?k=hidden10
 minercdc.notification.webhook.url=https://chat/hidden11
-minercdc.sinks.kafka.client.sasl.oauthbearer.client.secret=hidden4
+minercdc.kafka.client.sasl.oauthbearer.client.secret=hidden4
 tasks.max=1
 minercdc.sink.path=x
 minercdc.lake.spark.master=local[2]
@@ -62,7 +62,7 @@ def test_every_property_has_value_origin_and_effect(file: Path, monkeypatch: pyt
     assert "hidden" not in text
     assert "tiger" not in text
     assert found["value.converter.schema.registry.url"].value == "http://***@registry:8081?***,http://***@second:8081"
-    assert found["minercdc.sinks.kafka.client.sasl.oauthbearer.token.endpoint.url"].value == "https://login/token?***"
+    assert found["minercdc.kafka.client.sasl.oauthbearer.token.endpoint.url"].value == "https://login/token?***"
     assert found["minercdc.opentelemetry.endpoint"].value == found["minercdc.notification.webhook.url"].value == "***"
     assert found["message.key.columns"].value == "***"
     assert read_java_properties(text)["database.password"] == "***"

@@ -190,7 +190,7 @@ def test_formats_of_debezium_server_are_its_converters(given: dict[str, str], co
 
 def test_client_settings_are_passed_on() -> None:
     config = parse_properties(
-        {**GOOD, "producer.override.security.protocol": "SSL", "minercdc.sinks.kafka.client.client.rack": "r1"}
+        {**GOOD, "producer.override.security.protocol": "SSL", "minercdc.kafka.client.client.rack": "r1"}
     )
     assert config.kafka_client == {"security.protocol": "SSL", "client.rack": "r1"}
 

@@ -69,8 +69,8 @@ def test_every_problem_is_found_at_once_with_its_line(tmp_path: Path) -> None:
         "minercdc.kafka.transactional": "false",
         "minercdc.kafka.large.transaction": "hold",
         "producer.override.lingr.ms": "5",
-        "minercdc.sinks.kafka.client.compression.type": "brotli",
-        "minercdc.sinks.kafka.client.linger.ms": "7",
+        "minercdc.kafka.client.compression.type": "brotli",
+        "minercdc.kafka.client.linger.ms": "7",
     }
     problems = found(tmp_path, more)
     places = {name: f"c.properties:{line}" for line, name in enumerate(more, 21)}
@@ -86,7 +86,7 @@ def test_every_problem_is_found_at_once_with_its_line(tmp_path: Path) -> None:
         "snapshot.locking.mode.custom.name": "NOT_CALLABLE cannot be called",
         "minercdc.kafka.large.transaction": "hold needs Kafka transactions",
         "producer.override.lingr.ms": "librdkafka has no setting lingr.ms",
-        "minercdc.sinks.kafka.client.compression.type": 'Invalid value "brotli"',
+        "minercdc.kafka.client.compression.type": 'Invalid value "brotli"',
     }
     assert set(problems) == {places[name] for name in expected}
     for name, text in expected.items():

@@ -234,7 +234,7 @@ between relay and client.""",
     errors.FellOffError: (
         "the relay does not hold the client's place any more",
         """Windows that the client has not read were overwritten, or the relay was started without them. A client with a bootstrap reads a
-snapshot and goes on; others stop. Give the client a bootstrap, or make `minercdc.relay.buffer.windows.bytes` larger, so that the buffer holds
+snapshot and goes on; others stop. Give the client a bootstrap, or make `minercdc.relay.buffer.bytes` larger, so that the buffer holds
 what is written while a client is away.""",
     ),
 }

@@ -230,7 +230,7 @@ KAFKA_PASS_THROUGH: tuple[str, ...] = (
     "schema.history.internal.producer.",
     "debezium.sink.kafka.producer.",
     "producer.override.",
-    "minercdc.sinks.kafka.client.",
+    "minercdc.kafka.client.",
 )
 SIGNAL_PASS_THROUGH: tuple[str, ...] = ("signal.consumer.",)
 # passed through to Spark, as `spark.` and the part after the prefix

@@ -114,7 +114,7 @@ def _login(value: str, prefix: str, problems: list[str]) -> dict[str, str]:
     if not _LOGIN.search(value) or not {"username", "password"} <= options.keys():
         problems.append(
             f"{prefix}sasl.jaas.config: only PlainLoginModule and ScramLoginModule with username and password are read; give"
-            f" minercdc.sinks.kafka.client.sasl.* of librdkafka instead"
+            f" minercdc.kafka.client.sasl.* of librdkafka instead"
         )
         return {}
     return {

@@ -102,7 +102,7 @@ class RelayConfig(Section):
     @rule
     def _path_of_file(self) -> Iterator[str]:
         if self.minercdc_relay_buffer_path and self.minercdc_relay_buffer_type == "memory":
-            yield "minercdc.relay.buffer.windows.path: goes with minercdc.relay.buffer.windows.type=mapped"
+            yield "minercdc.relay.buffer.path: goes with minercdc.relay.buffer.type=mapped"
 
     @property
     def sources(self) -> dict[str, tuple[int, str]]:

@@ -50,7 +50,7 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     """Start the stream, and the threads that merge tables and maintain files. Returns while they run.
 
     :raises ConfigError: the lake is another connector's, the topics have numbers as doubles (decimal.handling.mode), the schema history is in a file, Spark's
-        Kafka client lacks a setting of `minercdc.sinks.kafka.client.*`, a certificate cannot be read, or as `TopicNames`.
+        Kafka client lacks a setting of `minercdc.kafka.client.*`, a certificate cannot be read, or as `TopicNames`.
     :raises LakeError: the session is one of Spark Connect, the records are in a form that the lake does not read, Spark
         lacks Avro where the topics are in it, or a lake table was deleted that the change log cannot make again.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
@@ -199,7 +199,7 @@ class Lake:
                 return
 
     def _maintain(self) -> None:
-        """Maintain the files after each `minercdc.lake.maintain.maintenance.interval.ms` until `stop`; run in a thread. A failure is
+        """Maintain the files after each `minercdc.lake.maintenance.interval.ms` until `stop`; run in a thread. A failure is
         logged and ends nothing."""
         maintenance = Maintenance(self._spark, self._config, self._client, least=READERS_TIME)
         while not self._stop.wait(self._config.lake.minercdc_lake_maintenance_interval_ms / 1000):

@@ -29,7 +29,7 @@ _READ = frozenset(
         *(name for file, text, _ in _PEM for name in (file, text)),
     )
 )
-_PREFIX = "minercdc.sinks.kafka.client."
+_PREFIX = "minercdc.kafka.client."
 _SECURITY = ("ssl.", "sasl.", "security.", "enable.ssl.", "enable.sasl.", "https.")
 
 
@@ -38,7 +38,7 @@ def spark_kafka_options(client: Mapping[str, str]) -> dict[str, str]:
 
     Other settings (timeouts and the like) are left out: they are librdkafka's own.
 
-    :param client: librdkafka's settings, as of `minercdc.sinks.kafka.client.*`.
+    :param client: librdkafka's settings, as of `minercdc.kafka.client.*`.
     :raises ConfigError: a setting of security, or a value of one, that Java's client lacks, a user or password that is
         missing, or a key or certificate that cannot be read or comes without the other; all of them are listed.
     """

@@ -29,7 +29,7 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
     With `debezium.sink.type=segments` the records come from there; the connector runs elsewhere.
 
     :param table: `SCHEMA.TABLE`; where several pluggable databases have it, `PDB.SCHEMA.TABLE`.
-    :raises ConfigError: the sink has no stream, Spark's Kafka client lacks a setting of `minercdc.sinks.kafka.client.*`, or a
+    :raises ConfigError: the sink has no stream, Spark's Kafka client lacks a setting of `minercdc.kafka.client.*`, or a
         certificate cannot be read; with a table, also as `history_of`, and when the topics have numbers as doubles
         (decimal.handling.mode).
     :raises LakeError: the schema history has no such table, its topic is another table's, several pluggable databases have it,

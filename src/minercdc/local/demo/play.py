@@ -184,7 +184,7 @@ class _Demo:
             f"minercdc.state.dir: {self._work / 'state'}\n"
             f"minercdc.lake.path: {self._lake}\n"
             "minercdc.lake.trigger.interval.ms: 1000\n"
-            "minercdc.lake.merge.table_merge.interval.ms: 1000\n"
+            "minercdc.lake.merge.interval.ms: 1000\n"
         )
         connector = self._start_connector()
         return connector, self._command("lake", str(self._config))

@@ -16,8 +16,7 @@ from minercdc.capture.table_selection import table_filter, table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import PrerequisiteError, SinkError, SourceError, TransientSourceError
 from minercdc.messages.configured import key_columns, topic_names
-from minercdc.operate.check import access, database, downstream, physical_standby
-from minercdc.operate.check import targets
+from minercdc.operate.check import access, database, downstream, physical_standby, targets
 from minercdc.operate.check.catalogue import BY_NAME
 from minercdc.operate.check.source import Examine, ExaminedSource
 from minercdc.operate.offsets.read import offset_findings, position_findings, unread_findings

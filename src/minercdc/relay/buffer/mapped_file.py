@@ -64,7 +64,7 @@ class MappedFile:
         except OSError as error:
             raise RelayError(
                 f"the relay's buffer {path.absolute()} cannot be used: {error.strerror or error}",
-                hint="See minercdc.relay.buffer.windows.path and minercdc.relay.buffer.windows.bytes.",
+                hint="See minercdc.relay.buffer.path and minercdc.relay.buffer.bytes.",
             ) from None
 
     def _make(self, descriptor: int) -> None:

@@ -155,7 +155,7 @@ class RelaySink:
         if self._bytes > self._buffer.size:
             raise SinkError(
                 f"the transaction of SCN {scn} has more than the {self._buffer.size} bytes of the relay's buffer",
-                hint="Raise minercdc.relay.buffer.windows.bytes: a window has to fit into the buffer as a whole.",
+                hint="Raise minercdc.relay.buffer.bytes: a window has to fit into the buffer as a whole.",
             )
         events.append(event)
 

@@ -147,7 +147,7 @@ class EventBuffer:
         if len(data) > self._size:
             raise RelayError(
                 f"window {window.scn} has {len(data)} bytes, and the relay's buffer {self._size}",
-                hint="Raise minercdc.relay.buffer.windows.bytes: a window has to fit into the buffer as a whole.",
+                hint="Raise minercdc.relay.buffer.bytes: a window has to fit into the buffer as a whole.",
             )
         self._make_room(len(data))
         state = self._state
@@ -221,7 +221,7 @@ class EventBuffer:
         if begin < self._state.head:
             raise OvertakenError(
                 "the events that were being read were overwritten by newer ones",
-                hint="Raise minercdc.relay.buffer.windows.bytes, or read faster.",
+                hint="Raise minercdc.relay.buffer.bytes, or read faster.",
             )
         return data
 

@@ -1,6 +1,6 @@
 """What an operator can have a running relay do: /relayCommand/NAME, as of Databus.
 
-Whoever reaches the port can send them, so they are off unless `minercdc.relay.server.commands` is set.
+Whoever reaches the port can send them, so they are off unless `minercdc.relay.commands` is set.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The relay's HTTP port: the standard library's server with a thread for each connection, GET only, answers in chunks.
 
 A thread copies a slice of the buffer and writes it to its socket, which leaves the interpreter to others. So a client that does
-not read keeps its own thread waiting, and two slices in memory; when it takes nothing for `minercdc.relay.client.consumer.timeout.ms`, its
+not read keeps its own thread waiting, and two slices in memory; when it takes nothing for `minercdc.relay.client.timeout.ms`, its
 connection is closed.
 """
 

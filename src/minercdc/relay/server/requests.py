@@ -261,7 +261,7 @@ class Requests:
         RelayError."""
         if self._commands is None:
             raise RefusedError(
-                "RequestProcessingException", "commands are off in this relay: minercdc.relay.server.commands turns them on"
+                "RequestProcessingException", "commands are off in this relay: minercdc.relay.commands turns them on"
             )
         name = "/".join(rest)
         try:

@@ -17,11 +17,11 @@ from minercdc.errors import DeliveryError, FencedError, SinkError
 from minercdc.messages.refused_topics import Refusal
 
 _PERMIT: Final = "Permit it by an ACL: READ, WRITE, DESCRIBE and CREATE of the connector's topics, and WRITE and DESCRIBE of its transactional id."
-_LOG_ON: Final = "Correct the user, password and mechanism under minercdc.sinks.kafka.client.sasl."
+_LOG_ON: Final = "Correct the user, password and mechanism under minercdc.kafka.client.sasl."
 _CREATION: Final = "Correct topic.creation.*, or create the topic by hand."
 _HINTS: Final[Mapping[int, str]] = {
     KafkaError.MSG_SIZE_TOO_LARGE: "raise max.message.bytes of the topic and message.max.bytes of the broker",
-    KafkaError.RECORD_LIST_TOO_LARGE: "raise segment.bytes of the topic, or lower minercdc.sinks.kafka.client.batch.size",
+    KafkaError.RECORD_LIST_TOO_LARGE: "raise segment.bytes of the topic, or lower minercdc.kafka.client.batch.size",
     KafkaError.TOPIC_AUTHORIZATION_FAILED: _PERMIT,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: _PERMIT,
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _PERMIT,
@@ -34,10 +34,10 @@ _HINTS: Final[Mapping[int, str]] = {
     KafkaError.INVALID_PARTITIONS: "Correct topic.creation.default.partitions.",
     KafkaError.POLICY_VIOLATION: f"The brokers have a policy (create.topic.policy.class.name) for topics. {_CREATION}",
     KafkaError.TOPIC_EXCEPTION: "A topic's name has at most 249 of the characters A-Z a-z 0-9 . _ -.",
-    KafkaError.UNSUPPORTED_COMPRESSION_TYPE: "Set minercdc.sinks.kafka.client.compression.type to one that the brokers take, as lz4 or none.",
+    KafkaError.UNSUPPORTED_COMPRESSION_TYPE: "Set minercdc.kafka.client.compression.type to one that the brokers take, as lz4 or none.",
     KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT: "Remove message.format.version of the topic: headers and transactions need 0.11 at least.",
-    KafkaError.INVALID_REQUIRED_ACKS: "Remove minercdc.sinks.kafka.client.acks.",
-    KafkaError.INVALID_TRANSACTION_TIMEOUT: "Lower minercdc.sinks.kafka.client.transaction.timeout.ms to the brokers' transaction.max.timeout.ms.",
+    KafkaError.INVALID_REQUIRED_ACKS: "Remove minercdc.kafka.client.acks.",
+    KafkaError.INVALID_TRANSACTION_TIMEOUT: "Lower minercdc.kafka.client.transaction.timeout.ms to the brokers' transaction.max.timeout.ms.",
     KafkaError._INVALID_ARG: "",
 }
 FINAL: Final = frozenset(_HINTS)

@@ -229,7 +229,7 @@ class KafkaSink:
             return self._failed(error, f"sending to topic {topic}")
         return SinkError(
             f"sending to topic {topic} failed: a record of {size} bytes is larger than the client takes; its key is {shown_key(key)}",
-            hint="Raise minercdc.sinks.kafka.client.message.max.bytes, and, if they are lower, max.message.bytes of the topic; or see"
+            hint="Raise minercdc.kafka.client.message.max.bytes, and, if they are lower, max.message.bytes of the topic; or see"
             " minercdc.kafka.record.too.large.",
         )
 
