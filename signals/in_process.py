@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from minercdc.config.load import load_config
-from minercdc.connector import Connector
+from minercdc.pipeline.connector import Connector
 
 ORDERS = ["ORCLPDB1.SHOP.ORDERS"]
 OPEN = "STATUS = 'OPEN'"

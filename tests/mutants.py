@@ -43,7 +43,12 @@ LEVELS: Mapping[str, Sequence[str]] = {
     "lake": ("tests/spark",),
     "local": ("tests/kafka/test_sink.py", "tests/spark/test_lake.py", "tests/e2e/test_readme.py"),
     "messages": (*_STREAM, "tests/e2e", "tests/parity"),
-    "observe": ("tests/e2e/test_status.py", "tests/e2e/test_signals.py", "tests/e2e/test_secrets.py", "tests/kafka/test_delivery.py"),
+    "observe": (
+        "tests/e2e/test_status.py",
+        "tests/e2e/test_signals.py",
+        "tests/e2e/test_secrets.py",
+        "tests/kafka/test_delivery.py",
+    ),
     "operate": ("tests/e2e", "tests/sandbox_capture/test_grants.py", "tests/parity/test_migration.py"),
     "oracle": ("tests/conformance", "tests/sandbox_capture"),
     "relay": ("tests/e2e/test_relay.py", "tests/spark/test_relay_source.py"),

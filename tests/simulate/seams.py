@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 _world: list[World] = []
 _PACKAGES: Final = (
     "minercdc.capture.logminer",
-    "minercdc.kafka",
-    "minercdc.oracle",
-    "minercdc.signals",
-    "minercdc.snapshot",
-    "minercdc.sink",
-    "minercdc.standby",
+    "minercdc.messages",
     "minercdc.observe.notifications",
-    "minercdc.stream.counters",
+    "minercdc.oracle",
+    "minercdc.pipeline",
+    "minercdc.signals",
+    "minercdc.sinks",
+    "minercdc.snapshot",
+    "minercdc.stream",
 )
 
 
@@ -164,7 +164,7 @@ def _install() -> None:
     if _undo:
         return
     for package in _PACKAGES:
-        for found in pkgutil.iter_modules(importlib.import_module(package).__path__, package + "."):
+        for found in pkgutil.walk_packages(importlib.import_module(package).__path__, package + "."):
             importlib.import_module(found.name)
     stand_ins = _replacements()
     for name, module in sorted(sys.modules.items()):

@@ -37,7 +37,7 @@ ALLOWED["pipeline"] = _PARTS | {"signals", "observe"}
 ALLOWED["relay"] = (_PARTS - {"native"}) | {"observe", "pipeline"}
 ALLOWED["lake"] = (_PARTS - {"native"}) | {"local", "relay"}
 ALLOWED["operate"] = _PARTS | {"signals", "observe", "pipeline", "lake"}
-ALLOWED["cli"] = (_PARTS - {"snapshot"}) | {"local", "observe", "pipeline", "relay", "lake", "operate"}
+ALLOWED["cli"] = (_PARTS - {"snapshot"}) | {"local", "signals", "observe", "pipeline", "relay", "lake", "operate"}
 ALLOWED["__main__"] = {"cli"}
 
 

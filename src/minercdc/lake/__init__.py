@@ -20,15 +20,15 @@ __all__ = ["Lake", "LakeTables", "MessageSchema", "message_schema", "read_change
 
 # Imported when they are used: every Python process of Spark that reads a direct stream imports this package.
 _HOMES = {
-    "Lake": "app",
-    "LakeTables": "reader",
-    "MessageSchema": "message_types",
-    "message_schema": "message_types",
-    "read_changes": "stream",
-    "register": "direct",
-    "session": "spark_session",
-    "start": "app",
-    "tables": "reader",
+    "Lake": "stream.app",
+    "LakeTables": "read.reader",
+    "MessageSchema": "read.message_types",
+    "message_schema": "read.message_types",
+    "read_changes": "stream.topics",
+    "register": "source.segments",
+    "session": "spark.session",
+    "start": "stream.app",
+    "tables": "read.reader",
 }
 
 

@@ -129,7 +129,9 @@ class Actions:
         for signal_id, xid in state.drops:
             if signal_id in self._dropping:
                 self._dropping.discard(signal_id)
-                reports.append(signal_answers.answer(Signal(signal_id, "drop-transaction", "", ""), "COMPLETED", time_us, xid=xid))
+                reports.append(
+                    signal_answers.answer(Signal(signal_id, "drop-transaction", "", ""), "COMPLETED", time_us, xid=xid)
+                )
                 state = replace(state, drops=tuple(drop for drop in state.drops if drop[0] != signal_id))
             else:
                 if self._source.open_transactions is not None:
@@ -226,7 +228,9 @@ class Actions:
             if len(kept) == len(snapshot.tables):
                 continue
             stopped = [self.names.full(table.table) for table in snapshot.tables if table not in kept]
-            reports.append(signal_answers.of_snapshot(snapshot, "ABORTED", time_us, data_collections=signal_answers.joined(stopped)))
+            reports.append(
+                signal_answers.of_snapshot(snapshot, "ABORTED", time_us, data_collections=signal_answers.joined(stopped))
+            )
             if kept:
                 rows = snapshot.rows + sum(
                     table.rows for table in snapshot.tables if table not in kept and snapshot.blocking
@@ -253,7 +257,9 @@ class Actions:
             raise SignalRefused("it is paused already" if paused else "it is not paused")
         type_ = "PAUSED" if paused else "RESUMED"
         reports = [
-            signal_answers.of_snapshot(running[0], type_, time_us, data_collections=signal_answers.joined(running[0].collections)),
+            signal_answers.of_snapshot(
+                running[0], type_, time_us, data_collections=signal_answers.joined(running[0].collections)
+            ),
             signal_answers.answer(signal, "COMPLETED", time_us),
         ]
         return reports, replace(state, paused=paused)

@@ -13,7 +13,7 @@ import pytest
 _PLAY = """
 import signal, sys
 from pathlib import Path
-from minercdc.demo import play
+from minercdc.local.demo import play
 
 number, at, directory = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 

@@ -10,10 +10,9 @@ from tests.unit.config.test_load import GOOD
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError, DeliveryError, RecordSchemaError, SharedTopicError
 from minercdc.messages.configured import topic_names
-from minercdc.messages.refused_topics import RefusedTopics
+from minercdc.messages.refused_topics import Refusal, RefusedTopics
 from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import TableId
-from minercdc.sinks.kafka.codes import Refusal
 from minercdc.sinks.opening import need_kafka
 
 PACKAGE = "io.debezium.schema."

@@ -213,7 +213,7 @@ def test_a_page_for_one_without_the_token_has_no_data() -> None:
 
 
 def test_each_button_sends_a_signal_that_there_is() -> None:
-    page = resources.files("minercdc.status").joinpath("page.html").read_text(encoding="utf-8")
+    page = resources.files("minercdc.observe.status").joinpath("page.html").read_text(encoding="utf-8")
     buttons = set(re.findall(r'data-signal="([\w-]+)"', page))
     assert buttons <= set(ACTIONS)
     pauses = {name for name in ACTIONS if name.startswith(("pause-", "resume-"))}

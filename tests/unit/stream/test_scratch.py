@@ -16,7 +16,7 @@ from minercdc.stream.temporary import remove_temporary_directories, temporary_di
 _COMMAND = """
 import sys, time
 from minercdc.cli.stopping import Stop
-from minercdc.scratch import temporary_directory
+from minercdc.stream.temporary import temporary_directory
 stop = Stop(patience=None if sys.argv[1] == "twice" else 0, status=130)
 with temporary_directory("minercdc-verify-") as directory:
     open(directory + "/rows", "w").close()

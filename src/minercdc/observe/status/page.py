@@ -25,7 +25,7 @@ class Page:
     def __init__(self, name: str, data: Callable[[], Mapping[str, JsonValue]]) -> None:
         self._name = name
         self._data = data
-        self._text = resources.files("minercdc.status").joinpath("page.html").read_text(encoding="utf-8")
+        self._text = resources.files("minercdc.observe.status").joinpath("page.html").read_text(encoding="utf-8")
         found = _SCRIPT.search(self._text)
         assert found is not None
         digest = base64.b64encode(hashlib.sha256(found[1].encode()).digest()).decode()

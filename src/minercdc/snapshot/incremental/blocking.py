@@ -209,7 +209,9 @@ class BlockingSnapshots:
                     yield (), delivery.state()  # nothing comes for a while: earlier rows need not wait
                 elif not len(batch) or delivery.rows >= _PROGRESS_ROWS:
                     delivery.events.append(
-                        signal_answers.in_progress(delivery.snapshot, delivery.table(place), self._full_name(table), self._now_us())
+                        signal_answers.in_progress(
+                            delivery.snapshot, delivery.table(place), self._full_name(table), self._now_us()
+                        )
                     )
                     yield delivery.step()
         except (SourceError, PrerequisiteError, DecodeError) as error:

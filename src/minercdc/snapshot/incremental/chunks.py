@@ -245,7 +245,9 @@ class IncrementalSnapshots:
             return events, state
         return [
             *events,
-            *signal_answers.never_read(snapshot, table, self._name(table), outcome.error.message, self._emitted_scn, time_us),
+            *signal_answers.never_read(
+                snapshot, table, self._name(table), outcome.error.message, self._emitted_scn, time_us
+            ),
         ], state
 
     def _finish_table(

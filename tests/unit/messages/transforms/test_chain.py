@@ -19,10 +19,9 @@ from minercdc.errors import ConfigError, DecodeError, LakeError, RecordSchemaErr
 from minercdc.lake.tables.history import TableHistories
 from minercdc.messages.avro.encoding import compile_writer
 from minercdc.messages.avro.schema import avro_schema, avro_text
-from minercdc.messages.refused_topics import RefusedTopics
+from minercdc.messages.refused_topics import Refusal, RefusedTopics
 from minercdc.messages.transforms.catalog import chain_of
 from minercdc.messages.transforms.encoding import RecordTransformer
-from minercdc.sinks.kafka.codes import Refusal
 from minercdc.sinks.opening import not_read_back
 from minercdc.stream.contracts import EncodedRun, Record
 from minercdc.stream.events import ChangeRun, Op, ReadRun, SchemaChange, Scn, UndecodableRow
