@@ -27,7 +27,7 @@ from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.read.changes import typed_changes
 from minercdc.lake.stream.kafka_options import spark_kafka_options
 from minercdc.lake.stream.marks import Marks
-from minercdc.lake.tables.history import LakeHistory, TableHistory
+from minercdc.lake.table.history import LakeHistory, TableHistory
 from minercdc.local.spark import local_spark
 from minercdc.sinks.kafka.client import KafkaClient
 

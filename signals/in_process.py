@@ -11,8 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from minercdc.config.load import load_config
-from minercdc.pipeline.connector import Connector
+from minercdc import Connector, load_config
 
 ORDERS = ["ORCLPDB1.SHOP.ORDERS"]
 OPEN = "STATUS = 'OPEN'"

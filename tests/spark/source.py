@@ -11,8 +11,8 @@ from tests.e2e.lab import Lab
 
 from minercdc.config.load import ConnectorConfig, load_config
 from minercdc.lake import start
-from minercdc.lake.tables.paths import LakePaths
-from minercdc.lake.tables.state import StateTable
+from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.state import StateTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,8 +16,8 @@ from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import LakeError
 from minercdc.lake import read_changes, start
 from minercdc.lake.read.avro import AvroTopics
-from minercdc.lake.tables.paths import LakePaths
-from minercdc.lake.tables.state import StateTable
+from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.state import StateTable
 from minercdc.local.schema_registry import LocalRegistry
 from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import Column, TableId, TableSchema

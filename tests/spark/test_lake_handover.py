@@ -23,8 +23,8 @@ from tests.spark.test_lake_kill import Killed, killed
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.maintain.verify import verify
 from minercdc.lake.source.snapshot import Snapshot, snapshot
-from minercdc.lake.tables.delta import DeltaTable
-from minercdc.lake.tables.state import StateTable
+from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.state import StateTable
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.operate.offsets.handover import hand_over
 from minercdc.sinks.kafka.sink import KafkaSink

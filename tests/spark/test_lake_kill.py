@@ -17,8 +17,8 @@ from tests.spark.reading import lake
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake import start
 from minercdc.lake.stream.change_log import ChangeLog
-from minercdc.lake.tables.delta import DeltaTable
-from minercdc.lake.tables.state import StateTable
+from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.state import StateTable
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import Op
 

@@ -17,8 +17,8 @@ from minercdc.errors import LakeError
 from minercdc.lake import start, tables
 from minercdc.lake.maintain.rebuild import rebuild
 from minercdc.lake.merge.scheduler import Merger
-from minercdc.lake.tables.paths import LakePaths
-from minercdc.lake.tables.state import StateTable
+from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.state import StateTable
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import UNAVAILABLE, Op, Row
 

@@ -11,7 +11,7 @@ from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.lake import start, tables
-from minercdc.lake.tables.paths import LakePaths
+from minercdc.lake.table.paths import LakePaths
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import UNAVAILABLE, Op
 

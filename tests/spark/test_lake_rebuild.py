@@ -23,7 +23,7 @@ from minercdc.lake import start, tables
 from minercdc.lake.maintain.rebuild import rebuild
 from minercdc.lake.maintain.verify import verify
 from minercdc.lake.merge import scheduler as merger
-from minercdc.lake.tables.delta import DeltaTable
+from minercdc.lake.table.delta import DeltaTable
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import Op

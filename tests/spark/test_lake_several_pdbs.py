@@ -21,9 +21,9 @@ from minercdc.lake.maintain.rebuild import rebuild_given
 from minercdc.lake.maintain.status import status
 from minercdc.lake.maintain.verify import verify
 from minercdc.lake.source.snapshot import snapshot
-from minercdc.lake.tables.delta import DeltaTable
-from minercdc.lake.tables.paths import LakePaths
-from minercdc.lake.tables.state import Entry, StateTable
+from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.state import Entry, StateTable
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.operate.offsets.handover import hand_over
 from minercdc.schema.table import TableId

@@ -16,9 +16,9 @@ from tests.spark.test_lake_verify import _STATEMENTS, _VALUES
 from minercdc.errors import LakeError
 from minercdc.lake.maintain.verify import verify
 from minercdc.lake.source.snapshot import Loaded, snapshot
-from minercdc.lake.tables import delta
-from minercdc.lake.tables.delta import Applied, DeltaTable
-from minercdc.lake.tables.paths import LakePaths
+from minercdc.lake.table import delta
+from minercdc.lake.table.delta import Applied, DeltaTable
+from minercdc.lake.table.paths import LakePaths
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.operate.offsets.handover import hand_over
 

@@ -13,9 +13,9 @@ import pytest
 
 from minercdc.config.sections import ValueConfig
 from minercdc.config.target.lake import LakeConfig
-from minercdc.lake.tables.defaults import fill_of
-from minercdc.lake.tables.types import lake_column
-from minercdc.lake.tables.widening import widened
+from minercdc.lake.table.defaults import fill_of
+from minercdc.lake.table.types import lake_column
+from minercdc.lake.table.widening import widened
 from minercdc.schema.table import Column
 from minercdc.values.codec import ValueHandling, codec_for
 

@@ -14,9 +14,9 @@ from tests.spark.source import lake_config, running, scn_of, sync
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.lake.maintain.verify import Report, verify
-from minercdc.lake.tables.delta import DeltaTable
-from minercdc.lake.tables.paths import LakePaths
-from minercdc.lake.tables.state import Entry, StateTable
+from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.state import Entry, StateTable
 from minercdc.local.kafka_broker import KafkaBroker
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from minercdc.lake import start, tables
 from minercdc.lake.maintain.rebuild import rebuild
 from minercdc.lake.maintain.verify import verify
 from minercdc.lake.stream.change_log import ChangeLog
-from minercdc.lake.tables.delta import DeltaTable
-from minercdc.lake.tables.state import StateTable
+from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.state import StateTable
 from minercdc.local.kafka_broker import KafkaBroker
 
 if TYPE_CHECKING:

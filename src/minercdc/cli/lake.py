@@ -121,7 +121,7 @@ def stream(config: ConfigFile, verbose: Verbose = False) -> None:
     from minercdc.cli.next_steps import lake_steps
     from minercdc.config.load import load_config
     from minercdc.lake import start
-    from minercdc.lake.tables.paths import LakePaths
+    from minercdc.lake.table.paths import LakePaths
 
     loaded = load_config(config)
     log_to(errors, verbose)

@@ -165,12 +165,14 @@ def _nothing_more(config: ConnectorConfig, unusable: Collection[str]) -> Iterato
     return iter(())
 
 
-def load_config(path: Path, examine: Examination = _nothing_more) -> ConnectorConfig:
+def load_config(path: Path | str, examine: Examination = _nothing_more) -> ConnectorConfig:
     """Read and check a configuration file; warn of environment variables that look misspelt.
 
+    :param path: of YAML, JSON (a registration of Kafka Connect, too) or Java properties.
     :param examine: see `Examination`; its problems are listed with the others.
     :raises ConfigError: the file cannot be read or has problems; all of them are listed.
     """
+    path = Path(path)
     return _checked_environment(read_file(path), path, examine)
 
 

@@ -12,11 +12,23 @@ if TYPE_CHECKING:
     from minercdc.lake.read.message_types import MessageSchema, message_schema
     from minercdc.lake.read.reader import LakeTables, tables
     from minercdc.lake.source.segments import register
+    from minercdc.lake.source.snapshot import snapshot
     from minercdc.lake.spark.session import session
     from minercdc.lake.stream.app import Lake, start
     from minercdc.lake.stream.topics import read_changes
 
-__all__ = ["Lake", "LakeTables", "MessageSchema", "message_schema", "read_changes", "register", "session", "start", "tables"]
+__all__ = [
+    "Lake",
+    "LakeTables",
+    "MessageSchema",
+    "message_schema",
+    "read_changes",
+    "register",
+    "session",
+    "snapshot",
+    "start",
+    "tables",
+]
 
 # Imported when they are used: every Python process of Spark that reads a direct stream imports this package.
 _HOMES = {
@@ -27,6 +39,7 @@ _HOMES = {
     "read_changes": "stream.topics",
     "register": "source.segments",
     "session": "spark.session",
+    "snapshot": "source.snapshot",
     "start": "stream.app",
     "tables": "read.reader",
 }

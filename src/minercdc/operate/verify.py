@@ -27,7 +27,7 @@ from minercdc.lake.maintain.verify import SHOWN, Difference, Report, TableReport
 from minercdc.lake.source.segment_history import FileHistory
 from minercdc.lake.stream.change_log import placeholder_forms
 from minercdc.lake.stream.marks import Ends, topic_pattern
-from minercdc.lake.tables.history import LakeHistory, TableHistories, TableHistory, TableVersion
+from minercdc.lake.table.history import LakeHistory, TableHistories, TableHistory, TableVersion
 from minercdc.messages.configured import envelope_encoder, key_columns, topic_names
 from minercdc.messages.envelope.table_format import ROWID_KEY
 from minercdc.messages.formats.connect import payload_of

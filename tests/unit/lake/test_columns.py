@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from minercdc.lake.tables.columns import (
+from minercdc.lake.table.columns import (
     AddColumn,
     CopyAsText,
     DropColumn,

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from minercdc.config.target.lake import LakeConfig
-from minercdc.lake.tables.columns import TableColumn, evolution
-from minercdc.lake.tables.features import (
+from minercdc.lake.table.columns import TableColumn, evolution
+from minercdc.lake.table.features import (
     COLUMN_MAPPING,
     DELETION_VECTORS,
     TYPE_WIDENING,

@@ -10,9 +10,9 @@ from minercdc.errors import LakeError
 from minercdc.lake.source.version_check import refuse_newer
 from minercdc.lake.stream.deleted_records import deleted, unread
 from minercdc.lake.stream.marks import Mark, left_out
-from minercdc.lake.tables.gaps import gap_at, kept_since
-from minercdc.lake.tables.history import TableHistory, TableVersion
-from minercdc.lake.tables.state import Entry
+from minercdc.lake.table.gaps import gap_at, kept_since
+from minercdc.lake.table.history import TableHistory, TableVersion
+from minercdc.lake.table.state import Entry
 from minercdc.schema.table import TableId, TableSchema
 
 TABLE = TableId("DB", "S", "T")

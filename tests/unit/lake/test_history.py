@@ -15,7 +15,7 @@ from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError, LakeError, SchemaHistoryError
 from minercdc.lake.source.segment_history import FileHistory, history_of
 from minercdc.lake.stream.topic_owners import TopicTable, owner_of
-from minercdc.lake.tables.history import LakeHistory
+from minercdc.lake.table.history import LakeHistory
 from minercdc.schema.table import TableId
 from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.stream.offset import Offset, SuspendedTable

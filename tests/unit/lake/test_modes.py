@@ -15,9 +15,9 @@ from minercdc.lake.merge.pending import clearings, pending, stages
 from minercdc.lake.merge.rows import Clear, matches
 from minercdc.lake.merge.table_merge import key_since, rekeyings
 from minercdc.lake.read.decode import RowDecoder
-from minercdc.lake.tables.columns import TableColumn
-from minercdc.lake.tables.delta import Applied
-from minercdc.lake.tables.history import Field, TableHistory, TableVersion
+from minercdc.lake.table.columns import TableColumn
+from minercdc.lake.table.delta import Applied
+from minercdc.lake.table.history import Field, TableHistory, TableVersion
 from minercdc.schema.table import Column, TableId, TableSchema
 
 

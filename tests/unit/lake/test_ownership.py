@@ -13,7 +13,7 @@ from tests.native_pair import parsed
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError
-from minercdc.lake.tables import ownership
+from minercdc.lake.table import ownership
 
 
 class Exists(Py4JJavaError):  # type: ignore[misc]

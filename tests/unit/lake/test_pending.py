@@ -14,8 +14,8 @@ from minercdc.lake.merge.pending import is_pending, limits_of, pending, stages
 from minercdc.lake.merge.table_merge import refuse_unplaced
 from minercdc.lake.stream.change_log import Arrival
 from minercdc.lake.stream.marks import Mark, Marks
-from minercdc.lake.tables.delta import Applied
-from minercdc.lake.tables.history import TableHistory, TableVersion
+from minercdc.lake.table.delta import Applied
+from minercdc.lake.table.history import TableHistory, TableVersion
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.sinks.kafka.client import KafkaClient
 

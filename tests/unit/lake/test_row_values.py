@@ -13,7 +13,7 @@ from tests.spark.test_lake_types import CASES, PLACEHOLDER, Case, handling_of, v
 from minercdc.config.target.lake import LakeConfig
 from minercdc.errors import LakeError
 from minercdc.lake.read.row_values import converted, placeholder_of, reading_of, wall_text
-from minercdc.lake.tables.types import LakeColumn, lake_column
+from minercdc.lake.table.types import LakeColumn, lake_column
 from minercdc.schema.table import Column
 from minercdc.values.codec import codec_for
 

@@ -10,7 +10,7 @@ from tests.unit.lake.properties import PROPERTIES, SEVERAL
 from minercdc.config.load import parse_properties
 from minercdc.errors import ConfigError, LakeError
 from minercdc.lake.spark.session import refuse_connect, session
-from minercdc.lake.tables.paths import LakePaths
+from minercdc.lake.table.paths import LakePaths
 from minercdc.local.artifacts import SPARK
 from minercdc.schema.table import TableId
 

@@ -9,9 +9,9 @@ from minercdc.config.load import parse_properties
 from minercdc.config.sections import ValueConfig
 from minercdc.config.target.lake import LakeConfig
 from minercdc.errors import ConfigError
-from minercdc.lake.tables.defaults import fill_of
-from minercdc.lake.tables.types import lake_column, refuse_unsupported_modes
-from minercdc.lake.tables.widening import widened
+from minercdc.lake.table.defaults import fill_of
+from minercdc.lake.table.types import lake_column, refuse_unsupported_modes
+from minercdc.lake.table.widening import widened
 from minercdc.schema.table import Column
 
 

@@ -12,7 +12,7 @@ from tests.unit.messages.test_column_changes import configured, encoded, encoder
 from tests.unit.messages.test_envelope import LOG, NEW, ORDERS, event
 
 from minercdc.errors import ConfigError, DecodeError, LakeError
-from minercdc.lake.tables.history import TableHistories
+from minercdc.lake.table.history import TableHistories
 from minercdc.messages.avro.schema import avro_schema
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import UNAVAILABLE, Op

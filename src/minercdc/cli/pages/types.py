@@ -5,7 +5,7 @@ from __future__ import annotations
 from minercdc.config.section import leaving_out
 from minercdc.config.sections import ValueConfig
 from minercdc.config.target.lake import LakeConfig
-from minercdc.lake.tables.types import lake_column
+from minercdc.lake.table.types import lake_column
 from minercdc.schema.table import Column
 from minercdc.values.codec import FieldType, ValueHandling, codec_for
 

@@ -24,12 +24,12 @@ from minercdc.lake.merge.table_merge import key_ids
 from minercdc.lake.read.decode import RowDecoder
 from minercdc.lake.spark.own_sessions import own_session
 from minercdc.lake.spark.sql import literal
-from minercdc.lake.tables.columns import clustering_of
-from minercdc.lake.tables.delta import NO_TABLE, Applied, DeltaTable, exists, newest_version
-from minercdc.lake.tables.history import LakeHistory, TableHistory
-from minercdc.lake.tables.ownership import refuse_others
-from minercdc.lake.tables.paths import LakePaths
-from minercdc.lake.tables.state import Entry, StateTable, state_of
+from minercdc.lake.table.columns import clustering_of
+from minercdc.lake.table.delta import NO_TABLE, Applied, DeltaTable, exists, newest_version
+from minercdc.lake.table.history import LakeHistory, TableHistory
+from minercdc.lake.table.ownership import refuse_others
+from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.state import Entry, StateTable, state_of
 from minercdc.sinks.kafka.client import KafkaClient
 
 if TYPE_CHECKING:

@@ -23,14 +23,14 @@ from minercdc.lake.source.snapshot import Progress, snapshot
 from minercdc.lake.spark.own_sessions import compile_code, own_session
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.stream.change_log import ChangeLog
-from minercdc.lake.tables.delta import Applied, DeltaTable, exists
-from minercdc.lake.tables.features import features_of
-from minercdc.lake.tables.gaps import gap_at, kept_since
-from minercdc.lake.tables.history import LakeHistory, TableHistory
-from minercdc.lake.tables.ownership import claim
-from minercdc.lake.tables.paths import LakePaths
-from minercdc.lake.tables.state import NOTED, Entry, StateTable
-from minercdc.lake.tables.types import refuse_unsupported_modes
+from minercdc.lake.table.delta import Applied, DeltaTable, exists
+from minercdc.lake.table.features import features_of
+from minercdc.lake.table.gaps import gap_at, kept_since
+from minercdc.lake.table.history import LakeHistory, TableHistory
+from minercdc.lake.table.ownership import claim
+from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.state import NOTED, Entry, StateTable
+from minercdc.lake.table.types import refuse_unsupported_modes
 from minercdc.sinks.kafka.client import KafkaClient
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from minercdc.lake.tables.delta import Applied
-from minercdc.lake.tables.state import Entry
+from minercdc.lake.table.delta import Applied
+from minercdc.lake.table.state import Entry
 
 
 @dataclass(frozen=True, slots=True)

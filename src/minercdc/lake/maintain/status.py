@@ -15,11 +15,11 @@ from minercdc.lake.merge.modes import modes_of
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.stream.change_log import ChangeLog
 from minercdc.lake.stream.marks import Marks
-from minercdc.lake.tables.delta import Applied, DeltaTable, exists
-from minercdc.lake.tables.history import LakeHistory, TableHistory
-from minercdc.lake.tables.ownership import refuse_others
-from minercdc.lake.tables.paths import LakePaths
-from minercdc.lake.tables.state import LakeState, StateTable, state_of, time_of
+from minercdc.lake.table.delta import Applied, DeltaTable, exists
+from minercdc.lake.table.history import LakeHistory, TableHistory
+from minercdc.lake.table.ownership import refuse_others
+from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.state import LakeState, StateTable, state_of, time_of
 from minercdc.sinks.kafka.client import KafkaClient
 
 if TYPE_CHECKING:

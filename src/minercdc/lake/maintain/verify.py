@@ -21,8 +21,8 @@ from minercdc.lake.source.oracle_values import OracleValue, row_hash
 from minercdc.lake.spark.own_sessions import compile_code, own_session
 from minercdc.lake.spark.sql import quoted
 from minercdc.lake.stream.app import own_cause
-from minercdc.lake.tables.columns import CDC
-from minercdc.lake.tables.history import LakeHistory, TableHistory
+from minercdc.lake.table.columns import CDC
+from minercdc.lake.table.history import LakeHistory, TableHistory
 from minercdc.messages.configured import published_columns
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect, of_database

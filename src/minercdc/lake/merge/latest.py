@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from minercdc.lake.read.decode import RECORD
 from minercdc.lake.spark.sql import quoted
-from minercdc.lake.tables.columns import CDC, TableColumn
+from minercdc.lake.table.columns import CDC, TableColumn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -37,8 +37,8 @@ from minercdc.lake.merge.rows import (
     sets_of,
 )
 from minercdc.lake.spark.sql import literal, quoted
-from minercdc.lake.tables.columns import CDC, TableColumn
-from minercdc.lake.tables.delta import Applied, DeltaTable
+from minercdc.lake.table.columns import CDC, TableColumn
+from minercdc.lake.table.delta import Applied, DeltaTable
 from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import TableId
 

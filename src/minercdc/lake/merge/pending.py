@@ -10,8 +10,8 @@ from minercdc.lake.merge.latest import FEW_ROWS
 from minercdc.lake.merge.rows import Clear
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.stream.change_log import Arrival
-from minercdc.lake.tables.delta import Applied
-from minercdc.lake.tables.history import TableHistory
+from minercdc.lake.table.delta import Applied
+from minercdc.lake.table.history import TableHistory
 
 
 @dataclass(frozen=True, slots=True)

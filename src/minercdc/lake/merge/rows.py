@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from minercdc.config.target.lake import Mode
 from minercdc.lake.spark.sql import literal, quoted
-from minercdc.lake.tables.columns import CDC, TableColumn
-from minercdc.lake.tables.delta import Applied, DeltaTable
+from minercdc.lake.table.columns import CDC, TableColumn
+from minercdc.lake.table.delta import Applied, DeltaTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -25,12 +25,12 @@ from minercdc.lake.stream.arrivals import Arrivals
 from minercdc.lake.stream.change_log import ChangeLog
 from minercdc.lake.stream.deleted_records import deleted, unread
 from minercdc.lake.stream.marks import Ends, Mark
-from minercdc.lake.tables.delta import NO_TABLE, Applied, DeltaTable, exists
-from minercdc.lake.tables.features import features_of
-from minercdc.lake.tables.gaps import Gap, gap_at, read_scn
-from minercdc.lake.tables.history import LakeHistory, TableHistory
-from minercdc.lake.tables.paths import LakePaths
-from minercdc.lake.tables.state import NOTED, Entry, StateTable
+from minercdc.lake.table.delta import NO_TABLE, Applied, DeltaTable, exists
+from minercdc.lake.table.features import features_of
+from minercdc.lake.table.gaps import Gap, gap_at, read_scn
+from minercdc.lake.table.history import LakeHistory, TableHistory
+from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.state import NOTED, Entry, StateTable
 from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.stream.counters.lake import LakeFigures
 

@@ -21,9 +21,9 @@ from minercdc.lake.merge.pending import Limits, Pending, clearings, is_pending, 
 from minercdc.lake.merge.rows import Clear, MergeStep, TableMode, identity
 from minercdc.lake.read.decode import RowDecoder, TableShape
 from minercdc.lake.stream.change_log import Arrival, ChangeLog
-from minercdc.lake.tables.columns import TableColumn, TypeChange, evolution
-from minercdc.lake.tables.delta import Applied, DeltaTable
-from minercdc.lake.tables.history import TableHistory
+from minercdc.lake.table.columns import TableColumn, TypeChange, evolution
+from minercdc.lake.table.delta import Applied, DeltaTable
+from minercdc.lake.table.history import TableHistory
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,9 +8,9 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.lake.read.decode import RowDecoder, TableShape, typed_value
 from minercdc.lake.spark.own_sessions import case_sensitive
 from minercdc.lake.spark.sql import literal, quoted
-from minercdc.lake.tables.columns import TableColumn
-from minercdc.lake.tables.history import TableHistory
-from minercdc.lake.tables.types import refuse_unsupported_modes
+from minercdc.lake.table.columns import TableColumn
+from minercdc.lake.table.history import TableHistory
+from minercdc.lake.table.types import refuse_unsupported_modes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

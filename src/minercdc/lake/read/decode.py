@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.spark.sql import in_type, literal, quoted
 from minercdc.lake.stream.change_log import VANISHED
-from minercdc.lake.tables.columns import TableColumn, lake_names
-from minercdc.lake.tables.defaults import fill_of
-from minercdc.lake.tables.history import Field, TableHistory, TableVersion
-from minercdc.lake.tables.types import LakeColumn, lake_column
+from minercdc.lake.table.columns import TableColumn, lake_names
+from minercdc.lake.table.defaults import fill_of
+from minercdc.lake.table.history import Field, TableHistory, TableVersion
+from minercdc.lake.table.types import LakeColumn, lake_column
 from minercdc.messages.configured import key_columns, published_columns
 from minercdc.schema.table import Column, TableId, TableSchema
 

@@ -9,7 +9,7 @@ from minercdc.errors import LakeError
 from minercdc.lake.read.decode import RowDecoder, TableShape
 from minercdc.lake.source.segment_history import history_of
 from minercdc.lake.spark.sql import quoted
-from minercdc.lake.tables.history import TableHistory
+from minercdc.lake.table.history import TableHistory
 from minercdc.messages.envelope.connect_schema import SOURCE, TRANSACTION, Schema
 
 _PLAIN = {"string": "STRING", "int32": "INT", "int64": "BIGINT"}

@@ -23,14 +23,14 @@ from minercdc.lake.spark.own_sessions import case_sensitive, few_partitions
 from minercdc.lake.spark.session import refuse_connect
 from minercdc.lake.spark.sql import as_text, quoted
 from minercdc.lake.stream.change_log import Arrival, ChangeLog
-from minercdc.lake.tables.columns import CDC, TableColumn
-from minercdc.lake.tables.delta import NO_TABLE, Applied, DeltaTable, columns_of, exists
-from minercdc.lake.tables.gaps import Gap, gap_at, read_scn
-from minercdc.lake.tables.history import LakeHistory, TableHistory
-from minercdc.lake.tables.ownership import refuse_others
-from minercdc.lake.tables.paths import LakePaths
-from minercdc.lake.tables.state import NOTED, Entry, StateTable
-from minercdc.lake.tables.widening import widened
+from minercdc.lake.table.columns import CDC, TableColumn
+from minercdc.lake.table.delta import NO_TABLE, Applied, DeltaTable, columns_of, exists
+from minercdc.lake.table.gaps import Gap, gap_at, read_scn
+from minercdc.lake.table.history import LakeHistory, TableHistory
+from minercdc.lake.table.ownership import refuse_others
+from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.state import NOTED, Entry, StateTable
+from minercdc.lake.table.widening import widened
 from minercdc.sinks.kafka.client import KafkaClient
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from minercdc.errors import LakeError
 from minercdc.lake.read.decode import RowDecoder, TableShape
 from minercdc.lake.read.row_values import converted, placeholder_of, reading_of
 from minercdc.lake.spark.sql import quoted
-from minercdc.lake.tables.columns import TableColumn
-from minercdc.lake.tables.history import TableHistory
-from minercdc.lake.tables.types import LakeColumn, refuse_unsupported_modes
+from minercdc.lake.table.columns import TableColumn
+from minercdc.lake.table.history import TableHistory
+from minercdc.lake.table.types import LakeColumn, refuse_unsupported_modes
 from minercdc.messages.formats.reading import record_readers
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import Any
 from minercdc.config.sections import ValueConfig
 from minercdc.config.target.lake import LakeConfig
 from minercdc.errors import LakeError
-from minercdc.lake.tables.types import LakeColumn
+from minercdc.lake.table.types import LakeColumn
 
 Reading = Callable[[Any], Any]  # a member that is not null, as json.loads gives it -> the value
 

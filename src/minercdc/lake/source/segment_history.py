@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, SchemaHistoryError
-from minercdc.lake.tables.history import LakeHistory, TableHistories
+from minercdc.lake.table.history import LakeHistory, TableHistories
 from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.sinks.opening import need_kafka
 from minercdc.sinks.segments.reader import SegmentLog

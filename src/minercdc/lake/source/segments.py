@@ -20,7 +20,7 @@ from minercdc.lake.source.connector_process import ConnectorProcess
 from minercdc.lake.source.segment_batches import RECORDS, SegmentStream
 from minercdc.lake.source.segment_history import SegmentHistory, for_tasks
 from minercdc.lake.source.typed_rows import TypedRows
-from minercdc.lake.tables.history import TableHistory
+from minercdc.lake.table.history import TableHistory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,14 +27,14 @@ from minercdc.lake.spark.own_sessions import compile_code, own_session
 from minercdc.lake.spark.session import refuse_connect
 from minercdc.lake.spark.sql import in_type
 from minercdc.lake.stream.app import own_cause
-from minercdc.lake.tables.columns import TableColumn
-from minercdc.lake.tables.delta import Applied, DeltaTable
-from minercdc.lake.tables.features import features_of
-from minercdc.lake.tables.history import Field, LakeHistory, TableHistory, TableVersion
-from minercdc.lake.tables.ownership import claim
-from minercdc.lake.tables.paths import LakePaths
-from minercdc.lake.tables.state import Entry, StateTable
-from minercdc.lake.tables.types import refuse_unsupported_modes
+from minercdc.lake.table.columns import TableColumn
+from minercdc.lake.table.delta import Applied, DeltaTable
+from minercdc.lake.table.features import features_of
+from minercdc.lake.table.history import Field, LakeHistory, TableHistory, TableVersion
+from minercdc.lake.table.ownership import claim
+from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.state import Entry, StateTable
+from minercdc.lake.table.types import refuse_unsupported_modes
 from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
 from minercdc.oracle.present_scn import present_scn

@@ -10,7 +10,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.lake.read.row_decoder import ChangeRows
 from minercdc.lake.source.segment_history import SegmentHistory
-from minercdc.lake.tables.history import TableHistory
+from minercdc.lake.table.history import TableHistory
 from minercdc.sinks.segments.frames import StoredRecord
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.lake.source.segment_history import for_tasks, history_of
-from minercdc.lake.tables.history import TableHistories, TableHistory
+from minercdc.lake.table.history import TableHistories, TableHistory
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -23,9 +23,9 @@ from minercdc.lake.spark.session import refuse_connect
 from minercdc.lake.stream.marks import Ends, Mark, Marks
 from minercdc.lake.stream.topics import read_topics
 from minercdc.lake.stream.watching import StreamWatch
-from minercdc.lake.tables.ownership import claim
-from minercdc.lake.tables.paths import LakePaths
-from minercdc.lake.tables.types import refuse_unsupported_modes
+from minercdc.lake.table.ownership import claim
+from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.types import refuse_unsupported_modes
 from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.stream.counters.lake import LakeFigures
 

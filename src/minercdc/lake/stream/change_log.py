@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from minercdc.config.sections import ValueConfig
 from minercdc.lake.read.envelope import with_envelope
 from minercdc.lake.spark.sql import literal
-from minercdc.lake.tables.delta import exists
+from minercdc.lake.table.delta import exists
 from minercdc.messages.envelope.encoder import UNAVAILABLE_HEADER
 from minercdc.messages.envelope.table_format import ROWID_KEY
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.lake.tables.state import Entry
+from minercdc.lake.table.state import Entry
 from minercdc.messages.configured import topic_names
 from minercdc.sinks.kafka.client import KafkaClient
 

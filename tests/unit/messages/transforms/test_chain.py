@@ -16,7 +16,7 @@ from tests.unit.messages.transforms.made import DEBEZIUM, KAFKA, UNWRAP, chain, 
 
 from minercdc.config.transforms.options import PREDICATES, TRANSFORMATIONS
 from minercdc.errors import ConfigError, DecodeError, LakeError, RecordSchemaError
-from minercdc.lake.tables.history import TableHistories
+from minercdc.lake.table.history import TableHistories
 from minercdc.messages.avro.encoding import compile_writer
 from minercdc.messages.avro.schema import avro_schema, avro_text
 from minercdc.messages.refused_topics import Refusal, RefusedTopics

@@ -14,8 +14,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from minercdc.lake.tables.history import TableHistory
-from minercdc.lake.tables.state import Entry
+from minercdc.lake.table.history import TableHistory
+from minercdc.lake.table.state import Entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from minercdc.config.target.lake import Mode
 from minercdc.errors import LakeError
 from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.sql import as_text, literal, quoted, unquoted
-from minercdc.lake.tables.columns import (
+from minercdc.lake.table.columns import (
     CDC,
     AddColumn,
     CopyAsText,
@@ -24,7 +24,7 @@ from minercdc.lake.tables.columns import (
     TableColumn,
     WidenColumn,
 )
-from minercdc.lake.tables.features import (
+from minercdc.lake.table.features import (
     ALL,
     COLUMN_MAPPING,
     DELETION_VECTORS,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, LakeError
 from minercdc.lake.spark.jvm import java_class
-from minercdc.lake.tables.paths import LakePaths
+from minercdc.lake.table.paths import LakePaths
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,7 @@ from typing import Final, cast
 
 from minercdc.config.target.lake import LakeConfig, LakeFeature
 from minercdc.lake.spark.sql import as_text, in_type, quoted
-from minercdc.lake.tables.columns import (
+from minercdc.lake.table.columns import (
     AddColumn,
     CopyAsText,
     DropColumn,

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from minercdc.lake.tables.delta import NO_TABLE, Applied, exists, newest_version
+from minercdc.lake.table.delta import NO_TABLE, Applied, exists, newest_version
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

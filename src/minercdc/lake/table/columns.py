@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from minercdc.lake.tables.widening import widened
+from minercdc.lake.table.widening import widened
 
 CDC = "__cdc"
 _TEXT_COPY = "__text__"

@@ -6,8 +6,8 @@ import re
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 from minercdc.lake.spark.sql import literal
-from minercdc.lake.tables.types import TEXT_TYPES, LakeColumn
-from minercdc.lake.tables.widening import INTEGER_DIGITS, precision_of
+from minercdc.lake.table.types import TEXT_TYPES, LakeColumn
+from minercdc.lake.table.widening import INTEGER_DIGITS, precision_of
 
 _NUMERIC_LITERAL = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)[fFdD]?", re.ASCII)
 _TEXT_LITERAL = re.compile(r"[nN]?'((?:[^']|'')*)'", re.DOTALL)
