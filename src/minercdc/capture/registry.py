@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from minercdc.capture.adapter import AdapterFactory
-from minercdc.capture.flashback.adapter import FlashbackFactory
-from minercdc.capture.fors_olr.adapter import ForsFactory
-from minercdc.capture.logminer.adapter import LogMinerFactory
-from minercdc.capture.olr.adapter import OlrFactory
-from minercdc.capture.txlog.adapter import TxlogFactory
+from minercdc.config import extensions
 from minercdc.errors import ConfigError
 from minercdc.stream.offset import Offset
 
-ADAPTERS: Mapping[str, AdapterFactory] = {
-    "logminer": LogMinerFactory(committed=False),
-    "logminer_unbuffered": LogMinerFactory(committed=True),
-    "flashback": FlashbackFactory(),
-    "olr": OlrFactory(),
-    "fors_olr": ForsFactory(),
-    "txlog": TxlogFactory(),
-}
+
+def adapter_names() -> tuple[str, ...]:
+    """The adapters that are installed: ours, and those of other packages."""
+    return tuple(extensions.installed(extensions.ADAPTERS))
 
 
 def adapter_factory(name: str) -> AdapterFactory:
-    """The factory of the adapter `name`. Raises ConfigError when there is none."""
-    if name not in ADAPTERS:
-        raise ConfigError([f"database.connection.adapter: '{name}' is unknown; known are {', '.join(ADAPTERS)}"])
-    return ADAPTERS[name]
+    """The factory of the adapter `name`. Raises ConfigError when there is none, or it cannot be imported."""
+    found: AdapterFactory = extensions.loaded(extensions.ADAPTERS, name, "database.connection.adapter")
+    return found
 
 
 def adopt(offset: Offset | None, name: str, *, handover_scn: int | None) -> Offset | None:
@@ -53,4 +43,4 @@ def adopt(offset: Offset | None, name: str, *, handover_scn: int | None) -> Offs
 
 
 def _family(name: str) -> str:
-    return ADAPTERS[name].family if name in ADAPTERS else name
+    return adapter_factory(name).family if name in adapter_names() else name

@@ -46,6 +46,8 @@ def _records(config: ConnectorConfig, file: str) -> str:
         return f"segments in {sink.directory.absolute()}; {stream} reads them"
     if sink.debezium_sink_type == "json":
         return f"JSON lines in {sink.file.absolute()}" if sink.file else "JSON lines on standard output"
+    if not sink.is_kafka:
+        return f"debezium.sink.type={sink.debezium_sink_type}"
     database = ["<PDB>"] if config.database.has_several_pdbs else []
     topics = config.topics.topic_delimiter.join((config.identity.topic_prefix, *database, "<SCHEMA>", "<TABLE>"))
     return f"topics {topics} at bootstrap.servers={config.kafka.bootstrap_servers}"

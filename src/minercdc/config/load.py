@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, get_type_hints
 
+from minercdc.config import extensions
 from minercdc.config.checking import checked, contradictions
 from minercdc.config.debezium import ignored as debezium
 from minercdc.config.debezium.elsewhere import elsewhere, take_known_elsewhere, take_not_read
@@ -71,6 +72,7 @@ class ConnectorConfig:
     :param snapshot_selects: SELECTs by the names of their tables, as of `selects.plain_name`.
     :param kafka_client, signal_client: librdkafka's settings for the data, and for the signal topic; `lake_spark`: Spark's
         (`spark.*`).
+    :param extension_options: properties of adapters, sinks and formats of other packages, by their names in full.
     :param ignored: properties without effect, with the reason; `not_read`: of these, the ones that Debezium does not read either.
     :param notices: by older name, what to change. `origins`: by property, the file and line where it is given.
     :param given: all properties that are given, not of the environment: name -> value, placeholders resolved; with secrets.
@@ -109,6 +111,7 @@ class ConnectorConfig:
     signal_client: Mapping[str, str]
     lake_spark: Mapping[str, str]
     ignored: Mapping[str, str]
+    extension_options: Mapping[str, str] = field(default_factory=dict)
     not_read: frozenset[str] = frozenset()
     notices: Mapping[str, str] = field(default_factory=dict, compare=False)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
@@ -233,10 +236,11 @@ def _parse(content: FileProperties, where: str, examine: Examination = _nothing_
     problems += refused_by_relay({one.name: one.value for one in found}, column_rules)
     problems += _of_another_database(rest.get("connector.class", ""))
     custom_converters = take_custom_converters(rest, problems)
+    sections = {name: checked(section, given[name], problems, unusable) for name, section in SECTIONS.items()}
+    of_extensions = dict(extensions.take_options(rest, dict(_beginnings(sections))))
     not_read = dict(take_not_read(rest, {one.name: one.value for one in found}))
     ignored = post_processed | not_read | dict(take_known_elsewhere(rest, problems))
     problems += (_unknown(one.given_as) for one in found if one.name in rest)
-    sections = {name: checked(section, given[name], problems, unusable) for name, section in SECTIONS.items()}
     _check_together(sections, creation, selects, transforms, problems, unusable)
     if not problems:
         ignored |= adapt_to_sink(sections) | dict(of_other_adapters(sections))
@@ -249,6 +253,7 @@ def _parse(content: FileProperties, where: str, examine: Examination = _nothing_
         "signal_client": signal_client,
         "lake_spark": lake_spark,
         "ignored": ignored,
+        "extension_options": of_extensions,
         "not_read": frozenset(not_read),
         "notices": {one.given_as: one.notice for one in found if one.notice},
         "given": {one.name: one.value for one in found},
@@ -269,6 +274,21 @@ def _refuse_any(problems: Collection[str], found: Collection[Spelled], content: 
 def _with_implied(values: Mapping[str, str]) -> Mapping[str, str]:
     more = implied(values) if values.get("debezium.sink.type") == "relay" else default_formats(values)
     return more | dict(values)
+
+
+def _beginnings(sections: Mapping[str, Section]) -> Iterator[tuple[str, str]]:
+    """How the options of the extensions begin that a configuration uses, and which these are."""
+    database, sink, converters = sections["database"], sections["sink"], sections["converters"]
+    assert isinstance(database, DatabaseConfig)
+    assert isinstance(sink, SinkConfig)
+    assert isinstance(converters, ConverterConfig)
+    if extensions.is_foreign(extensions.ADAPTERS, database.database_connection_adapter):
+        yield extensions.ADAPTER_OPTIONS, database.database_connection_adapter
+    if extensions.is_foreign(extensions.SINKS, sink.debezium_sink_type):
+        yield f"debezium.sink.{sink.debezium_sink_type}.", sink.debezium_sink_type
+    for side, converter in (("key", converters.key_converter), ("value", converters.value_converter)):
+        if converter in extensions.installed(extensions.FORMATS):
+            yield f"{side}.converter.", converter
 
 
 def _two_nodes(rest: Mapping[str, str], log_mining: Mapping[str, str]) -> Iterator[str]:

@@ -54,6 +54,7 @@ def converter_of(config: ConnectorConfig) -> RecordConverter | None:
             transformed=transformed,
             prefix=config.identity.topic_prefix,
         ),
+        config.extension_options,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minercdc.config import extensions
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError
 from minercdc.messages.large_records import LargeRecords
@@ -22,19 +23,37 @@ def open_sink(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, 
     was not committed is cut off.
 
     :param client, topics, ownership: of Kafka; not used by the other sinks.
-    :raises ConfigError: the sink is a relay, which brings its own.
+    :raises ConfigError: the sink is a relay, which brings its own; or is not installed, or cannot be imported.
     :raises SchemaHistoryError: JSON lines: the stored offset cannot be read.
     :raises SinkError: the sink cannot be used, or (FencedError) another process uses it.
     """
-    sink, name = config.sink, config.identity.name
-    if sink.debezium_sink_type == "relay":
-        raise ConfigError(["debezium.sink.type: relay is run by `minercdc relay CONFIG`"])
-    if sink.debezium_sink_type == "segments":
-        return SegmentSink(sink.directory, name, sink.minercdc_sink_segment_bytes)
-    if sink.debezium_sink_type == "json":
-        return JsonLines(sink.file, sink.beside(config.capture.minercdc_state_dir, name))
+    opened: OffsetSink = extensions.loaded(extensions.SINKS, config.sink.debezium_sink_type, "debezium.sink.type")(
+        config, client, topics, ownership
+    )
+    return opened
+
+
+def open_kafka(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, ownership: Ownership) -> OffsetSink:
+    """The sink `kafka`; for parameters and errors see `open_sink`."""
     kind = KafkaSink if config.kafka.minercdc_kafka_transactional else AtLeastOnceSink
-    return kind(client, topics, name, ownership, large_records(config))
+    return kind(client, topics, config.identity.name, ownership, large_records(config))
+
+
+def open_segments(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, ownership: Ownership) -> OffsetSink:
+    """The sink `segments`; for parameters and errors see `open_sink`."""
+    del client, topics, ownership
+    return SegmentSink(config.sink.directory, config.identity.name, config.sink.minercdc_sink_segment_bytes)
+
+
+def open_json_lines(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, ownership: Ownership) -> OffsetSink:
+    """The sink `json`; for parameters and errors see `open_sink`."""
+    del client, topics, ownership
+    return JsonLines(config.sink.file, config.sink.beside(config.capture.minercdc_state_dir, config.identity.name))
+
+
+def open_relay(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, ownership: Ownership) -> OffsetSink:
+    """Raises ConfigError: a relay brings its sink itself."""
+    raise ConfigError(["debezium.sink.type: relay is run by `minercdc relay CONFIG`"])
 
 
 def large_records(config: ConnectorConfig) -> LargeRecords | None:
@@ -70,7 +89,7 @@ def not_read_back(config: ConnectorConfig) -> str:
     if config.sink.is_kafka and config.topics.minercdc_topic_partition_columns:
         return "minercdc.topic.partition.columns puts records into other partitions than their keys alone would"
     kind = config.sink.debezium_sink_type
-    return f"debezium.sink.type={kind} cannot be read back" if kind in ("json", "relay") else ""
+    return "" if kind in ("kafka", "segments") else f"debezium.sink.type={kind} cannot be read back"
 
 
 def need_kafka(config: ConnectorConfig, what: str, instead: str = "") -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from minercdc.capture.registry import ADAPTERS
+from minercdc.capture.registry import adapter_names
 from minercdc.config.load import SECTIONS, load_config, misspelt_variables, parse_properties
 from minercdc.config.messages.converters import STRING
 from minercdc.config.section import Section, choices
@@ -314,7 +314,7 @@ def test_what_several_pluggable_databases_do_not_have_yet_is_refused_by_name(cha
     assert problem in "".join(problems({**GOOD, "database.pdb.name": "SALES, STOCK", **changes}))
 
 
-@pytest.mark.parametrize("adapter", sorted(set(ADAPTERS) - {"logminer", "logminer_unbuffered"}))
+@pytest.mark.parametrize("adapter", sorted(set(adapter_names()) - {"logminer", "logminer_unbuffered"}))
 def test_several_pluggable_databases_go_with_logminer_only(adapter: str) -> None:
     given = {**GOOD, "database.pdb.name": "SALES,STOCK", "database.connection.adapter": adapter}
     assert f"logminer and logminer_unbuffered only, not with {adapter}" in "".join(problems(given))

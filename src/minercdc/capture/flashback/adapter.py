@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.flashback.capture import FlashbackCapture
 from minercdc.capture.flashback.position import FlashbackPosition
@@ -35,3 +37,6 @@ class FlashbackFactory:
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
         """Empty: nothing is written to the source."""
         return frozenset()
+
+
+FLASHBACK: Final = FlashbackFactory()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.fors_olr.capture import ForsCapture
 from minercdc.capture.fors_olr.position import ForsPosition
@@ -33,3 +35,6 @@ class ForsFactory:
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
         """Empty: nothing is written to the source."""
         return frozenset()
+
+
+FORS_OLR: Final = ForsFactory()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from datetime import timedelta
+from typing import Final
 
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.logminer.capture import LogMinerCapture
@@ -82,3 +83,7 @@ def _directory_name(config: ConnectorConfig) -> str:
     sink = config.sink
     what = config.identity.topic_prefix, sink.debezium_sink_type, sink.minercdc_sink_path
     return f"{config.identity.name}-{hashlib.sha256(repr(what).encode()).hexdigest()[:8]}"
+
+
+BUFFERED: Final = LogMinerFactory(committed=False)
+UNBUFFERED: Final = LogMinerFactory(committed=True)

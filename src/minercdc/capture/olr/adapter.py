@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.logminer.open_at import mine_from
 from minercdc.capture.olr.capture import OlrCapture
@@ -35,3 +37,6 @@ class OlrFactory:
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
         """Empty: nothing is written to the source."""
         return frozenset()
+
+
+OLR: Final = OlrFactory()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from typing import Final
 
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.txlog.capture import TxlogCapture
@@ -52,3 +53,6 @@ def _gap(context: CaptureContext, position: Position) -> MinerCdcError | None:
         owners = {table.schema for table in read_table_ids(connection, context.mined, context.database)}
         purged = [purged_up_to(connection, owner) for owner in sorted(owners) if has_mark(connection, owner)]
     return gap_after(position, max(purged, default=0))
+
+
+TXLOG: Final = TxlogFactory()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
+from minercdc.config import extensions
 from minercdc.config.messages.apicurio import ApicurioConfig
 from minercdc.config.messages.cloud_events import CloudEventsConfig
 from minercdc.config.messages.protobuf import ProtobufConfig
 from minercdc.config.messages.registries import SAME, SIDES, RegistryConfig, Side
-from minercdc.config.section import rule
+from minercdc.config.section import one_of, rule
 from minercdc.config.urls import is_http
 
 JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
@@ -22,16 +23,7 @@ APICURIO_AVRO: Final = "io.apicurio.registry.utils.converter.AvroConverter"
 STRING: Final = "org.apache.kafka.connect.storage.StringConverter"
 BYTES: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
 APICURIO_JSON: Final = "io.apicurio.registry.utils.converter.ExtJsonConverter"
-Converter = Literal[
-    "org.apache.kafka.connect.json.JsonConverter",
-    "org.apache.kafka.connect.storage.StringConverter",
-    "org.apache.kafka.connect.converters.ByteArrayConverter",
-    "io.confluent.connect.avro.AvroConverter",
-    "io.confluent.connect.protobuf.ProtobufConverter",
-    "io.apicurio.registry.utils.converter.AvroConverter",
-    "io.apicurio.registry.utils.converter.ExtJsonConverter",
-]
-ValueConverter = Literal[Converter, "io.debezium.converters.CloudEventsConverter"]
+BUILT_IN: Final = (JSON, STRING, BYTES, AVRO, PROTOBUF, APICURIO_AVRO, APICURIO_JSON)
 _WITH_CONFLUENT: Final = (AVRO, PROTOBUF)
 _WITH_APICURIO: Final = (APICURIO_AVRO, APICURIO_JSON)
 _UNREAD: Final[Mapping[str, str]] = {
@@ -44,12 +36,12 @@ _UNREAD: Final[Mapping[str, str]] = {
 class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, RegistryConfig):
     """How keys and values are written: as JSON, CloudEvents, text or bytes, or in a format with a schema registry."""
 
-    value_converter: ValueConverter = Field(
+    value_converter: str = Field(
         JSON,
         description="JSON, Avro or Protobuf with a schema registry, or CloudEvents ([formats](formats.md)). Named in full, Connect's JsonConverter"
         " writes schemas by default.",
     )
-    key_converter: Converter = Field(JSON, description="The same for keys, which are no CloudEvents.")
+    key_converter: str = Field(JSON, description="The same for keys, which are no CloudEvents.")
     value_converter_replace_null_with_default: bool = Field(
         False,
         description="Of JSON: where a column has a DEFAULT, a NULL is written as that. `true` is the default of Connect's JsonConverter."
@@ -66,6 +58,17 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
         True, description="Of Avro: schemas have Connect's names, versions, defaults and parameters as `connect.*`."
     )
     key_converter_connect_meta_data: bool = Field(True, description=SAME)
+
+    @field_validator("key_converter", "value_converter", mode="before")
+    @classmethod
+    def _is_there(cls, value: object, info: ValidationInfo) -> object:
+        if not isinstance(value, str):
+            return value
+        known = [*BUILT_IN, *([CLOUD_EVENTS] if info.field_name == "value_converter" else ())]
+        names = {name.lower(): name for name in (*extensions.installed(extensions.FORMATS), *known)}
+        if value.strip().lower() not in names:
+            raise ValueError(one_of(value, ", ".join(f"'{name}'" for name in known)))
+        return names[value.strip().lower()]
 
     @rule
     def _of_keys(self) -> Iterator[str]:
@@ -151,7 +154,7 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
             return "values are in Protobuf without nulls (optional.for.nullables or wrapper.for.nullables keeps them)"
         if side == "value" and self.fills_nulls(side):
             return "values have defaults in place of nulls (replace.null.with.default, ignore.default.for.nullables)"
-        return _UNREAD.get(converter, "")
+        return _UNREAD.get(converter, "" if converter in BUILT_IN else f"keys or values are written by {converter}")
 
     def _keeps_nulls(self) -> bool:
         return self.value_converter_optional_for_nullables or self.value_converter_wrapper_for_nullables

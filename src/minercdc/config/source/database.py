@@ -8,6 +8,7 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, SecretStr, field_validator
 
+from minercdc.config import extensions
 from minercdc.config.section import Section, rule
 
 _PROXIED = re.compile(r"[^\[\]]+\[(?P<user>[^\[\]]+)\]")
@@ -43,7 +44,7 @@ class DatabaseConfig(Section):
         600_000, ge=0, description="Time limit of one round trip to the database; 0: none."
     )
     database_connection_timeout_ms: int = Field(60_000, ge=1, description="Time limit for making a connection.")
-    database_connection_adapter: Literal["logminer", "logminer_unbuffered", "flashback", "olr", "fors_olr", "txlog"] = Field(
+    database_connection_adapter: str = Field(
         "logminer",
         description="How changes are read: `logminer` buffers uncommitted rows itself, with `logminer_unbuffered` the"
         " database holds them back (COMMITTED_DATA_ONLY). An existing connector may change from one to the other."
@@ -85,13 +86,18 @@ class DatabaseConfig(Section):
 
     @field_validator("database_connection_adapter", mode="before")
     @classmethod
-    def _no_xstream(cls, value: object) -> object:
+    def _is_installed(cls, value: object) -> object:
         if isinstance(value, str) and value.strip().lower() == "xstream":
             raise ValueError(
                 "XStream needs Oracle's client libraries and a GoldenGate licence, and is not read; docs/capture/xstream.md says how to"
                 " move over to logminer"
             )
-        return value
+        if not isinstance(value, str):
+            return value
+        names = {name.lower(): name for name in extensions.installed(extensions.ADAPTERS)}
+        if value.strip().lower() not in names:
+            raise ValueError(extensions.unknown(extensions.ADAPTERS, value))
+        return names[value.strip().lower()]
 
     @property
     def session_user(self) -> str:

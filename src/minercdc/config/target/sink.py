@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from minercdc.config import extensions
 from minercdc.config.section import Section, property_of, rule
 
 STDOUT = "-"
@@ -16,7 +17,7 @@ STDOUT = "-"
 class SinkConfig(Section):
     """Where records go (docs/sinks.md)."""
 
-    debezium_sink_type: Literal["kafka", "segments", "json", "relay"] = Field(
+    debezium_sink_type: str = Field(
         "kafka",
         description='`kafka`; `segments`: files that `spark.readStream.format("minercdc")` reads; `json`: a JSON document per line. The last two need no broker. `relay`: what `minercdc relay` gives by itself.',
     )
@@ -31,6 +32,16 @@ class SinkConfig(Section):
         "keep",
         description='What becomes of segments that a query of `format("minercdc")` has read: `delete` removes them, so that only one query can read the directory.',
     )
+
+    @field_validator("debezium_sink_type", mode="before")
+    @classmethod
+    def _is_installed(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        names = {name.lower(): name for name in extensions.installed(extensions.SINKS)}
+        if value.strip().lower() not in names:
+            raise ValueError(extensions.unknown(extensions.SINKS, value))
+        return names[value.strip().lower()]
 
     @rule
     def _path(self) -> Iterator[str]:
@@ -67,6 +78,8 @@ class SinkConfig(Section):
             return relay_directory(state, name) / "relay"
         if self.debezium_sink_type == "segments":
             return self.directory / "connector"
+        if self.debezium_sink_type != "json":
+            return state / f"{self.debezium_sink_type}-{name}"
         return self.file or state / f"stdout-{name}"
 
 

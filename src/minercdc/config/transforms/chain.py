@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from minercdc.config import extensions
 from minercdc.config.section import one_of
-from minercdc.config.transforms.option_form import Options
+from minercdc.config.transforms.option_form import ExtensionOptions, Options
 from minercdc.config.transforms.options import PREDICATES, TRANSFORMATIONS, Unwrap
 
 log = logging.getLogger(__name__)
@@ -74,7 +75,10 @@ def _transformations(
         if not wanted and negate == "true":
             problems.append(f"{where}.negate: has no effect without {where}.predicate")
         kind = options.pop("type", "").strip()
-        made = _made(where, kind, options, TRANSFORMATIONS, problems)
+        known = TRANSFORMATIONS
+        if kind not in known and kind in extensions.installed(extensions.TRANSFORMS):
+            known = {kind: ExtensionOptions}
+        made = _made(where, kind, options, known, problems)
         if isinstance(made, Unwrap) and made.is_legacy:
             log.warning(
                 "%s: drop.tombstones and delete.handling.mode are Debezium's old options; write delete.tombstone.handling.mode",

@@ -43,3 +43,14 @@ class Options(BaseModel):
     @classmethod
     def _fold(cls, value: object, info: ValidationInfo) -> object:
         return in_declared_case(cls.model_fields, value, info.field_name)
+
+
+class ExtensionOptions(Options):
+    """Options of a transformation of another package, which checks them itself."""
+
+    model_config = ConfigDict(extra="allow")
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The options as they are given, by name."""
+        return dict(self.model_extra or {})

@@ -6,7 +6,6 @@ from collections.abc import Collection
 from json.encoder import encode_basestring
 from typing import TypeAlias
 
-from minercdc import __version__
 from minercdc.messages.envelope import source_sequence
 from minercdc.schema.table import TableId
 from minercdc.stream.events import ChangeEvent, Op, ReadRun, SchemaChange, SnapshotMark, TransactionInfo
@@ -38,7 +37,7 @@ class SourceBlock:
         self.untracked = untracked
         self.ordered = ordered
         self._has_rs_id = "rs_id" not in untracked
-        self._head = f'{{"version":"{__version__}","connector":"oracle","name":{encode_basestring(name)},"ts_ms":'
+        self._head = f'{{"version":"{_VERSION}","connector":"oracle","name":{encode_basestring(name)},"ts_ms":'
         self._tx: TransactionInfo | None = None
         self._tx_pieces = _NO_TRANSACTION
         self._time_us: int | None = None

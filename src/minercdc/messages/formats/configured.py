@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
+from minercdc.config import extensions
 from minercdc.config.messages.converters import (
     APICURIO_AVRO,
     APICURIO_JSON,
@@ -17,6 +19,7 @@ from minercdc.config.messages.converters import (
 )
 from minercdc.config.messages.registries import RegistryProperties
 from minercdc.config.messages.registries import Side as SideName
+from minercdc.errors import ConfigError
 from minercdc.messages.avro.records import AvroFormat
 from minercdc.messages.formats.cloud_events import CloudEventsFormat, CloudEventsOptions
 from minercdc.messages.formats.converting import Format, RecordConverter, Side
@@ -40,15 +43,17 @@ def record_converter(
     timeout: float,
     json_schemas: Mapping[SideName, bool] | None = None,
     naming: Naming = NOT_ADJUSTED,
+    options: Mapping[str, str] = MappingProxyType({}),
 ) -> RecordConverter | None:
     """The converter of keys and values; None where they stay JSON as the encoders print it.
 
     :param timeout: seconds to try to reach a registry for.
     :param json_schemas: of the sides whose JSON is not printed in its form yet: whether it is written with its schema.
     :param naming: of what is in the schemas, for the hints of errors.
+    :param options: properties of formats of other packages, by their names in full.
     :raises ConfigError: a certificate cannot be read.
     """
-    chosen = _Chosen(config, timeout, naming)
+    chosen = _Chosen(config, timeout, naming, options)
 
     def side(name: SideName) -> Side | None:
         made: Format
@@ -67,8 +72,9 @@ def record_converter(
 class _Chosen:
     """Makes the formats of both sides, which share a registry that has Confluent's API."""
 
-    def __init__(self, config: ConverterConfig, timeout: float, naming: Naming) -> None:
+    def __init__(self, config: ConverterConfig, timeout: float, naming: Naming, options: Mapping[str, str]) -> None:
         self._config = config
+        self._options = options
         self._naming = naming
         self._timeout = timeout
         self._registries: dict[RegistryAccess, SchemaRegistry] = {}
@@ -90,7 +96,17 @@ class _Chosen:
             case value if value == CLOUD_EVENTS:
                 return self._cloud_events(side)
             case other:
-                raise AssertionError(other)
+                return self._of_extension(side, other)
+
+    def _of_extension(self, side: SideName, name: str) -> Format:
+        prefix = f"{side}.converter."
+        given = {full.removeprefix(prefix): value for full, value in self._options.items() if full.startswith(prefix)}
+        make = extensions.loaded(extensions.FORMATS, name, f"{side}.converter")
+        try:
+            made: Format = make(side, given)
+        except Exception as error:  # code of another package
+            raise ConfigError([f"{side}.converter: {name} refuses its options: {error}"]) from error
+        return made
 
     def _protobuf(self, side: SideName) -> ProtobufFormat:
         config = self._config

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import regex
 
+from minercdc.config import extensions
 from minercdc.config.messages.registries import Side
 from minercdc.config.transforms import field_options
 from minercdc.config.transforms import options as options_of
 from minercdc.config.transforms.chain import Predicate, Transformation
-from minercdc.config.transforms.option_form import Options
+from minercdc.config.transforms.option_form import ExtensionOptions, Options
 from minercdc.errors import ConfigError
 from minercdc.messages.transforms import (
     casts,
@@ -78,9 +79,21 @@ def chain_of(transformations: Sequence[Transformation]) -> Chain:
 
 def _made(one: Transformation) -> Transform:
     kind = type(one.options)
+    if isinstance(one.options, ExtensionOptions):
+        return _of_extension(one.type, one.options.given)
     if kind in _PLAIN:
         return _PLAIN[kind](one.options)
     return _OF_SIDE[kind](one.options, "key" if one.type.endswith("$Key") else "value")
+
+
+def _of_extension(type_: str, options: Mapping[str, str]) -> Transform:
+    """The transformation of another package; what it raises for its options is a problem of the configuration."""
+    made = extensions.loaded(extensions.TRANSFORMS, type_, "type")
+    try:
+        transform: Transform = made(options)
+    except Exception as error:  # code of another package
+        raise ConfigError([f"type: {type_} refuses its options: {error}"]) from error
+    return transform
 
 
 def _applies(predicate: Predicate | None) -> Callable[[ConnectRecord], bool] | None:
