@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from graphlib import TopologicalSorter
@@ -95,6 +96,19 @@ def test_the_tree_can_be_held_in_the_head() -> None:
     assert len([path for path in top if path.is_dir()]) <= 20
     for folder in {path.parent for path in (SRC / "minercdc").rglob("*.py")}:
         assert len(list(folder.glob("*.py"))) <= 20, folder
+
+
+def test_the_drawing_of_the_architecture_is_the_rule() -> None:
+    drawing = (ROOT / "docs" / "architecture.md").read_text().split("```")[1]
+    drawn = re.findall(r"^[├└]── (\w+)\S* .* (\d+)(?:  ([a-z ]+))?$", drawing, re.M)
+    floor = floors()
+    for name, height, excluded in drawn:
+        lower = {other for other in floor if floor[other] < int(height)} - {"__init__"}
+        if name not in ("lake", "cli"):
+            lower.discard("local")
+        assert floor[name] == int(height), name
+        assert lower - set(re.findall(r"\w+", excluded)) == ALLOWED[name] - {"__init__"}, name
+    assert {name for name, *_ in drawn} == set(ALLOWED) - {"__init__", "__main__"}
 
 
 def test_every_import_goes_downwards() -> None:
