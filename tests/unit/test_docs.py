@@ -135,10 +135,25 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
 
 
 def test_every_file_that_the_architecture_names_exists() -> None:
-    named = set(re.findall(r"`([\w/]+\.py)`", (DOCS / "architecture.md").read_text()))
+    pages = [DOCS / "architecture.md", DOCS / "glossary.md", *(DOCS / "decisions").glob("*.md")]
+    named = {name for page in pages for name in re.findall(r"`([\w/]+\.py)`", page.read_text())}
     files = [str(path.relative_to(ROOT)) for folder in ("src", "tests", "sandbox") for path in (ROOT / folder).rglob("*.py")]
-    assert len(named) > 60
+    assert len(named) > 70
     assert not {name for name in named if not any(f"/{file}".endswith(f"/{name}") for file in files)}
+
+
+def test_the_architecture_and_each_decision_can_be_read_at_once() -> None:
+    architecture = (DOCS / "architecture.md").read_text().splitlines()
+    assert len(architecture) <= 170
+    assert not [line for line in architecture if len(line) > 140]
+    records = sorted((DOCS / "decisions").glob("0*.md"))
+    assert records
+    listed = (DOCS / "decisions" / "README.md").read_text()
+    for record in records:
+        text = record.read_text()
+        assert len(text.splitlines()) <= 40, record
+        assert re.findall(r"^## (.*)$", text, re.M) == ["Context", "Choice", "Consequence"], record
+        assert f"({record.name})" in listed
 
 
 def test_the_run_book_has_every_code_and_every_notification() -> None:

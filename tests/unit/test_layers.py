@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from graphlib import TopologicalSorter
@@ -16,7 +17,6 @@ SANDBOX = ROOT / "sandbox" / "src"
 
 # What each package or module of the top level imports of the others; in the order of docs/architecture.md, lowest first.
 ALLOWED: dict[str, set[str]] = {
-    "__init__": set(),
     "errors": set(),
     "schema": {"errors"},
     "local": {"errors"},
@@ -27,7 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "oracle": {"errors", "schema", "values", "stream", "native", "config"},
     "capture": {"errors", "schema", "values", "stream", "native", "config", "oracle"},
     "snapshot": {"errors", "schema", "values", "stream", "native", "config", "oracle"},
-    "messages": {"errors", "schema", "values", "stream", "native", "config", "oracle", "__init__"},
+    "messages": {"errors", "schema", "values", "stream", "native", "config", "oracle"},
     "observe": {"errors", "stream", "config", "oracle", "messages"},
     "sinks": {"errors", "schema", "stream", "native", "config", "oracle", "messages"},
 }
@@ -39,6 +39,10 @@ ALLOWED["lake"] = (_PARTS - {"native"}) | {"local", "relay"}
 ALLOWED["operate"] = _PARTS | {"signals", "observe", "pipeline", "lake"}
 ALLOWED["cli"] = (_PARTS - {"snapshot"}) | {"local", "signals", "observe", "pipeline", "relay", "lake", "operate"}
 ALLOWED["__main__"] = {"cli"}
+# What users import; nothing of the product imports them.
+ALLOWED["extension"] = {"schema", "stream", "config", "oracle", "capture", "messages", "sinks"}
+ALLOWED["__init__"] = {"errors", "schema", "values", "config", "snapshot", "pipeline", "relay", "lake", "operate"}
+_DOORS = {"__init__", "extension"}
 
 
 @cache
@@ -95,6 +99,19 @@ def test_the_tree_can_be_held_in_the_head() -> None:
     assert len([path for path in top if path.is_dir()]) <= 20
     for folder in {path.parent for path in (SRC / "minercdc").rglob("*.py")}:
         assert len(list(folder.glob("*.py"))) <= 20, folder
+
+
+def test_the_drawing_of_the_architecture_is_the_rule() -> None:
+    drawing = (ROOT / "docs" / "architecture.md").read_text().split("```")[1]
+    drawn = re.findall(r"^[├└]── (\w+)\S* .* (\d+)(?:  ([a-z ]+))?$", drawing, re.M)
+    floor = floors()
+    for name, height, excluded in drawn:
+        lower = {other for other in floor if floor[other] < int(height)} - _DOORS
+        if name not in ("lake", "cli"):
+            lower.discard("local")
+        assert floor[name] == int(height), name
+        assert lower - set(re.findall(r"\w+", excluded)) == ALLOWED[name], name
+    assert {name for name, *_ in drawn} == set(ALLOWED) - {"__init__", "__main__"}
 
 
 def test_every_import_goes_downwards() -> None:

@@ -1,4 +1,4 @@
-"""Words that the code, docs and messages do not use: each has a plainer one (docs/architecture.md, Glossary)."""
+"""Words that the code, docs and messages do not use: each has a plainer one (docs/glossary.md)."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class CaptureContext:
     :param time_zone: DBTIMEZONE of where the tables are.
     :param reselect: reads values that redo does not hold; None: they stay unavailable.
     :param counters: what the adapter counts for metrics.
-    :param unread: names (`TableNames`) of tables whose rows in a transaction need not be decoded (`suspension`).
+    :param unread: names (`TableNames`) of tables whose rows in a transaction need not be decoded (`pipeline.suspension`).
     :param split: id of the source transaction that an earlier run delivered in part, '' for none; known once events are taken
         from `stream`.
     :param runs: whether the capture may emit ChangeRuns; only where the native path is in use.

@@ -76,7 +76,7 @@ lake = typer.Typer(
 @contextmanager
 def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
     """A session of this process, which ends with the block. Sets `stop.leaving`, so that the JVM does not outlast the
-    process. Raises ConfigError when the sink is not Kafka, and as `lake.spark_session.session`."""
+    process. Raises ConfigError when the sink is not Kafka, and as `lake.spark.session.session`."""
     from minercdc.lake.spark.session import session
     from minercdc.local.spark import end_java, kill_java
     from minercdc.sinks.opening import need_kafka

@@ -99,7 +99,7 @@ class Encoding:
 
     def pass_over(self, event: ChangeEvent) -> None:
         """Note a change that an earlier run has delivered: what is encoded of the same transaction after it may depend on it.
-        Raises ConfigError as `selection.key_columns`."""
+        Raises ConfigError as `configured.key_columns`."""
         self._moved.pass_over(event)
 
     def heartbeat(self) -> KafkaHeartbeat | None:

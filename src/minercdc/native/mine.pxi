@@ -94,7 +94,7 @@ cdef class Miner:
         return 1
 
     cdef bint is_kept_row(self, const char *rs_id, int32_t rs_size, bint same, const int64_t *xid) except -1:
-        """Whether the row is Python's, because of transactions that are kept: `keeping.py` looks at it."""
+        """Whether the row is Python's, because of transactions that are kept: `capture/logminer/kept/keeping.py` looks at it."""
         cdef Py_ssize_t size
         if not same and self.log is not None:
             size = PyBytes_GET_SIZE(self.log)

@@ -62,7 +62,7 @@ _TEXTS: Final = ("CHAR", "VARCHAR2", "VARCHAR", "NCHAR", "NVARCHAR2", "LONG", "R
 
 
 class Decoder(Protocol):
-    """Decodes statements that are not scanned; `capture.logminer.dml.RedoDecoder` fits."""
+    """Decodes statements that are not scanned; `capture.logminer.sql_redo.dml.RedoDecoder` fits."""
 
     @property
     def schema(self) -> TableSchema:

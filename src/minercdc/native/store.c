@@ -10,8 +10,8 @@ typedef struct {
     mined_row row; /* without texts */
 } row_head;
 
-/* Files keep rows in this form: another one needs another version of them (kept_files.py). */
-_Static_assert(sizeof(row_head) == 144, "kept_rows.py has rows with a head of 144 bytes");
+/* Files keep rows in this form: another one needs another version of them (capture/logminer/kept/frames.py). */
+_Static_assert(sizeof(row_head) == 144, "capture/logminer/kept/rows.py has rows with a head of 144 bytes");
 
 static uint32_t length(const mined_text *text) { return text->size > 0 ? (uint32_t)text->size : 0; }
 

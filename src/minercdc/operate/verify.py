@@ -1,6 +1,6 @@
 """`minercdc verify`: compares what the table topics say with Oracle `AS OF` the newest SCN that is complete in Kafka.
 
-    offset         the SCN up to which every commit is delivered; then the ends of the partitions, as `lake.marks` reads them
+    offset         the SCN up to which every commit is delivered; then the ends of the partitions, as `lake.stream.marks` reads them
     topic rows     the last record of each row up to that SCN, in a file
     Oracle's rows  read as a snapshot reads them, encoded as the connector encodes them, looked up in the file
 

@@ -68,7 +68,7 @@ class Connector:
     logs properties without effect, and signals that wait in a channel that is not enabled.
 
     :param target: where changes go instead of the configured sink, never as a standby then; None: to that sink.
-    :raises ConfigError: as `wiring.build.build`.
+    :raises ConfigError: as `factory.build`.
     :ivar counters: what it has done so far, over all its runs.
     :ivar address: of its HTTP port, set by `run`; '' before, and without `minercdc.http.port`.
     """
@@ -95,7 +95,7 @@ class Connector:
         self._own()
 
     def _own(self) -> None:
-        """Give this instance a new identity, and build the parts of its stream with it. Raises ConfigError as `build`."""
+        """Give this instance a new identity, and build the parts of its stream with it. Raises ConfigError as `factory.build`."""
         self._prepared = Prepared()
         self._ownership = Ownership(self._config.identity.name, member=self._group is not None and self._group.exists)
         self._watch.instance = self._ownership.instance

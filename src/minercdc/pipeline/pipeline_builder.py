@@ -1,4 +1,4 @@
-"""The parts of one pipeline; `signalling` constructs those for signals, an adapter those of its capture."""
+"""The parts of one pipeline; `signals.stage_builder` constructs those for signals, an adapter those of its capture."""
 
 from __future__ import annotations
 

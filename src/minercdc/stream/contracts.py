@@ -1,4 +1,4 @@
-"""Interfaces of the parts of a connector, and what passes between them. `wiring` chooses the implementations."""
+"""Interfaces of the parts of a connector, and what passes between them. `pipeline.pipeline_builder` chooses the implementations."""
 
 from __future__ import annotations
 

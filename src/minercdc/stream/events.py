@@ -225,7 +225,7 @@ class UndecodableRow:
 class VanishedRow:
     """A row that a table's topic holds and the table does not any more. Only the key of its records is known.
 
-    :param key: of the records, as `signals.resuming_contracts.TopicMemory` gives it.
+    :param key: of the records, as `snapshot.incremental.resuming_contracts.TopicMemory` gives it.
     :param scn, time_us: that its delete is to have; microseconds since the epoch in UTC.
     """
 

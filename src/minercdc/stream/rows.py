@@ -53,7 +53,7 @@ class ColumnarRows(Protocol):
 
 
 class RowConversion(Protocol):
-    """Makes Rows of what a query of a snapshot gave; see `oracle.rows.RowConverter`."""
+    """Makes Rows of what a query of a snapshot gave; see `oracle.fetching.rows.RowConverter`."""
 
     @property
     def places(self) -> Sequence[tuple[int, int]]:

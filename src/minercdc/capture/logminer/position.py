@@ -5,7 +5,7 @@ and down along the redo, and a bound by SCN can pass over rows for ever. A redo 
 
     resume       where mining begins after a restart: not after the first record of a transaction that was open and is not kept,
                  nor after `kept_to`; without either, where reading had come (unbuffered: earlier)
-    kept_to      rows of kept transactions before it are in files (`keeping.py`), later ones are mined
+    kept_to      rows of kept transactions before it are in files (`kept/keeping.py`), later ones are mined
     last_commit  transactions that ended at or before it are delivered: dropped when they are mined again
     last_ddl     likewise for DDL
 """

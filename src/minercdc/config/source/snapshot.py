@@ -49,7 +49,7 @@ class SnapshotConfig(Section):
     )
     snapshot_mode_custom_name: str | None = Field(
         None,
-        description="For `custom`: `package.module:function`, called with a `minercdc.snapshot.initial.mode.Start`, returns `Steps`.",
+        description="For `custom`: `package.module:function`, called with a `minercdc.SnapshotStart`, returns `minercdc.SnapshotSteps`.",
     )
     snapshot_query_mode: Literal["select_all", "custom"] = Field(
         "select_all", description="`select_all`: whole tables are read; `custom`: what a Python callable selects."

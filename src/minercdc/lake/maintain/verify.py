@@ -1,6 +1,6 @@
 """Compares each lake table with Oracle `AS OF SCN`, at the newest SCN that is complete in the lake.
 
-Both sides become rows of texts on Spark's executors (`oracle_source`, `oracle_values`). What is brought together, by key, is a
+Both sides become rows of texts on Spark's executors (`source.oracle_table`, `source.oracle_values`). What is brought together, by key, is a
 hash per row; the first rows whose hashes differ are read again and shown.
 """
 

@@ -21,7 +21,7 @@ _SOURCE = "STRUCT<scn: STRING, commit_scn: STRING, txSeq: BIGINT, row_id: STRING
 def typed_changes(
     records: DataFrame, table: TableHistory, config: ConnectorConfig, *, ends_at_ddl: bool = True
 ) -> DataFrame:
-    """Kafka's records of a table's topic, with keys and values in JSON -> its changes; see `stream.read_changes`. Tombstones
+    """Kafka's records of a table's topic, with keys and values in JSON -> its changes; see `stream.topics.read_changes`. Tombstones
     are left out.
 
     :param table: with one version at least.

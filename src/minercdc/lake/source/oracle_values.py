@@ -1,6 +1,6 @@
 """Oracle's values beside the lake's: which SQL makes one of the other, and in which text both can be compared.
 
-Oracle's rows come as text (`oracle_source`), each column in one of two forms:
+Oracle's rows come as text (`oracle_table`), each column in one of two forms:
 
     row     Row text of `values/`: plain digits, `YYYY-MM-DD HH24:MI:SS.nnnnnnnnn`, lower-case hex, the text itself
     topic   what a record of the topic would hold: times with zone, intervals, BOOLEAN, bytes that the lake keeps as text

@@ -1,6 +1,6 @@
 """`spark.readStream.format("minercdc")`: the connector's segments as a stream, with no Kafka in between.
 
-Spark uses a source in several Python processes: one for its schema, one that plans micro-batches (`segment_stream`), and one per
+Spark uses a source in several Python processes: one for its schema, one that plans micro-batches (`segment_batches`), and one per
 task. The one that plans starts the connector, unless one runs (`connector_process`) or an option says otherwise; so does the first,
 while no table is known.
 """

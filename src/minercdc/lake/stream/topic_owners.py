@@ -1,5 +1,5 @@
 """Which of several tables of one topic has it, as far as the schema history and the connector's offset say; the connector refuses the
-others (`kafka.topics`)."""
+others (`messages.topics`)."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def read_topics(
 
 
 def read_segments(spark: SparkSession, config: ConnectorConfig, topic: str | None = None) -> DataFrame:
-    """As `read_topics`, from a connector's segments, with the columns of `segment_stream.RECORDS`.
+    """As `read_topics`, from a connector's segments, with the columns of `source.segment_batches.RECORDS`.
 
     :raises ConfigError: the sink is not segments.
     """

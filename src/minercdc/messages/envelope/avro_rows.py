@@ -1,6 +1,6 @@
-"""Writes row changes as Avro, without a JSON document in between: each value's JSON becomes Avro by itself (formats.avro_encoding).
+"""Writes row changes as Avro, without a JSON document in between: each value's JSON becomes Avro by itself (messages.avro.encoding).
 
-What is written is what the converter makes of the JSON document (formats.avro), which is how everything else comes to Avro: schema
+What is written is what the converter makes of the JSON document (messages.avro.records), which is how everything else comes to Avro: schema
 changes, key changes, rows whose values are not all in redo, and any row that does not fit its schema, so that errors are the same.
 
 The function of a table version is made as text, as in `row_format`; a value that both rows of an update share is written once.

@@ -4,7 +4,7 @@ vanished                delete, tombstone: the row was gone when a suspended tab
 insert, read            one record
 update, same key        one record; with `skip_unchanged` none, if no published column changed
 update of a key column  delete of the old key, its tombstone, create of the new key; without the first two when another row of the
-                        transaction has taken the old key over (moved_keys.py)
+                        transaction has taken the old key over (messages/moved_keys.py)
 delete                  the delete, its tombstone; none when another row of the transaction has taken the key over
 left out                a dead letter, when there is a topic for them
 truncate                one record with a null key, in the table's topic

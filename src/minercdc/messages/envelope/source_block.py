@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from importlib import metadata
 from json.encoder import encode_basestring
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from minercdc.messages.envelope import source_sequence
 from minercdc.schema.table import TableId
 from minercdc.stream.events import ChangeEvent, Op, ReadRun, SchemaChange, SnapshotMark, TransactionInfo
 
 TablePieces: TypeAlias = tuple[str, str]
+_VERSION: Final = metadata.version("minercdc")
 # Stands in a head for the row's token: text that is printed as JSON has no such character.
 _SLOT = "\0"
 _NO_TRANSACTION = (

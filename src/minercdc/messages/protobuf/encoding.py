@@ -42,7 +42,7 @@ def compile_single(schema: Schema) -> tuple[Write, int]:
     """(function that writes single values as google.protobuf's wrapper of their type, place of that wrapper in google.protobuf's
     file). The function raises as that of `compile_writer`.
 
-    :param schema: of a type in `protobuf_schema.SCALARS`.
+    :param schema: of a type in `schema.SCALARS`.
     """
     scalar = SCALARS[schema["type"]]
     return _implicit(1, scalar, schema["type"]), list(WRAPPED).index(scalar)

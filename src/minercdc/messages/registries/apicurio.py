@@ -192,7 +192,7 @@ class ApicurioRegistry:
 
 
 class ApicurioSchemas:
-    """Schemas as artifacts (formats.registered.RegisteredSchemas).
+    """Schemas as artifacts (registered.RegisteredSchemas).
 
     :param auto_register: register schemas; it goes before `find_latest`, as in Apicurio's own; else the newest version of the artifact has to have the table's fields.
     :param if_exists: as of `ApicurioRegistry.register`; with RETURN the newest version has to have the table's fields.

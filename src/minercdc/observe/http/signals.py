@@ -1,4 +1,4 @@
-"""Receives signals that come by HTTP: `POST /signals` of the connector's port (`minercdc/http_port`)."""
+"""Receives signals that come by HTTP: `POST /signals` of the connector's port (`server`)."""
 
 from __future__ import annotations
 

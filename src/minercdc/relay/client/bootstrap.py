@@ -35,7 +35,7 @@ _TRIES = 3
 
 
 class SnapshotBootstrap:
-    """Reads the sources' tables AS OF SCN from their database (`client.Bootstrap`).
+    """Reads the sources' tables AS OF SCN from their database (`consumer.Bootstrap`).
 
     The SCN is the database's present one: a window after it is in the relay's buffer, or will be, unless the relay is overtaken
     once more while the tables are read; then this is done again.
@@ -54,7 +54,7 @@ class SnapshotBootstrap:
         :raises OSError: the relay does not answer.
         :raises SourceError, PrerequisiteError: Oracle refuses, or the third try failed (SnapshotTooOldError).
         :raises DecodeError: a value does not fit its column or schema.
-        :raises ConfigError: as `oracle.connect.connect` and `selection.key_columns`.
+        :raises ConfigError: as `oracle.connect.connect` and `messages.configured.key_columns`.
         :raises Exception: what the consumer raises.
         """
         for _ in range(_TRIES - 1):

@@ -79,7 +79,7 @@ class RelayEncoder:
         :raises SinkError: the schema registry cannot be written.
         :raises DecodeError: redo does not hold the key, or a value that is neither text nor bytes; or a value does not fit its
             column.
-        :raises ConfigError: as `selection.key_columns`.
+        :raises ConfigError: as `messages.configured.key_columns`.
         """
         if isinstance(event, SchemaChange):
             return self._schema_change(event)

@@ -2,7 +2,7 @@
 
 The grammar is that of the SQL Language Reference, ALTER TABLE, up to 23ai. Words are matched at the start of a clause; the longest
 match counts. No clause is recognized by its first word alone where that may be the name of a column: nearly all words may
-(V$RESERVED_WORDS), so `ddl_parser` looks at what follows first.
+(V$RESERVED_WORDS), so `parser` looks at what follows first.
 
     COLUMNS     columns are added, changed, dropped or renamed: the clause is read further
     KEY         a constraint: the clause is read further

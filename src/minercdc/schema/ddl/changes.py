@@ -1,7 +1,7 @@
 """Applies DDL statements to table shapes.
 
 What a text does not say (the type of a column that has a domain, or refers to another one) is taken from the dictionary as it is now,
-column by column; all else is as of the statement. `ddl_changed_constraints` applies what changes constraints.
+column by column; all else is as of the statement. `changed_constraints` applies what changes constraints.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DDL statements, as far as they change what is known of a table. `ddl_parser` reads their text, `ddl_changes` applies them."""
+"""DDL statements, as far as they change what is known of a table. `parser` reads their text, `changes` applies them."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def is_alive(value: bytes | None) -> bool:
 
 
 class TopicRecords(Protocol):
-    """What is read: `client.KafkaClient`, or `sink.segment_topics.SegmentTopics`, either perhaps through `formats.topic_reading`.
+    """What is read: `client.KafkaClient`, or `sinks.segments.topics.SegmentTopics`, either perhaps through `messages.formats.topic_reading`.
     Its methods raise DeliveryError or SinkError when it cannot be read."""
 
     def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
@@ -65,7 +65,7 @@ class TopicRecords(Protocol):
 
 
 class TopicFold:
-    """Folds one table's topic at a time; see `signals.resuming_contracts.TopicMemory`.
+    """Folds one table's topic at a time; see `snapshot.incremental.resuming_contracts.TopicMemory`.
 
     :param directory: for the file.
     :param name: of the connector.

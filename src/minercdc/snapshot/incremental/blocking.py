@@ -6,7 +6,7 @@
     DDL after s   ORA-01466: the rest is read at a new s, which the stream comes to first
 
 As with incremental chunks, no older image ever follows a newer one, with any number of redo threads. Rows are marked as those of
-the initial snapshot (`snapshot.marks`): Debezium runs the same code for both. A row that is held back for its mark is not in
+the initial snapshot (`snapshot.row_marks`): Debezium runs the same code for both. A row that is held back for its mark is not in
 the state, and its table stays there until it is delivered.
 """
 

@@ -60,7 +60,7 @@ class Pace:
 
 
 class ChunkReader:
-    """Reads one table at a time, in a thread that `start` begins and `stop` ends; `incremental.Reader`. One thread calls its
+    """Reads one table at a time, in a thread that `start` begins and `stop` ends; `chunks.Reader`. One thread calls its
     methods.
 
     :param connect: opens a connection to where the tables of a database are; the thread calls it.

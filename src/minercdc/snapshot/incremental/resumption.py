@@ -30,7 +30,7 @@ def with_result(state: SignalState, snapshot: AdHocSnapshot, status: str, error:
     """The state once a snapshot has read its table, or given it up: the resumption that it reads for is in phase `deleting`,
     or has a `failure`. Unchanged for other snapshots.
 
-    :param status: as of `answers.scanned`: SUCCEEDED or EMPTY, anything else is a failure.
+    :param status: as of `signal_answers.scanned`: SUCCEEDED or EMPTY, anything else is a failure.
     :param error: its message, '' for none.
     """
     found = reading(state, snapshot)

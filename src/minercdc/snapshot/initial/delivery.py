@@ -1,6 +1,6 @@
 """Turns rows of ranges into READ events, with the state from which a killed snapshot goes on.
 
-A row that is held back for its mark (`marks`) is not in the state: after a kill it is read again.
+A row that is held back for its mark (`row_marks`) is not in the state: after a kill it is read again.
 """
 
 from __future__ import annotations

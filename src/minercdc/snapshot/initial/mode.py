@@ -97,9 +97,7 @@ def _custom(name: str) -> Decision:
     def decide(start: Start) -> Steps:
         steps = called(start)
         if not isinstance(steps, Steps):
-            raise ConfigError(
-                [f"snapshot.mode.custom.name: {name} returned {steps!r}, not minercdc.snapshot.initial.mode.Steps"]
-            )
+            raise ConfigError([f"snapshot.mode.custom.name: {name} returned {steps!r}, not minercdc.SnapshotSteps"])
         return steps
 
     return decide

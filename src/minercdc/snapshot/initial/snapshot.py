@@ -55,7 +55,7 @@ class InitialSnapshot:
     :param fix: fixes the SCN, and reads the structures.
     :param start_position: (SCN of the snapshot, SCN to mine from) -> position that streaming starts from.
     :param load_position: makes that position of its JSON.
-    :param selects: name of a table (`config.selects.plain_name`) -> SELECT to read instead of the table, which must have a key.
+    :param selects: name of a table (`config.source.selects.plain_name`) -> SELECT to read instead of the table, which must have a key.
     :param query: what else a table is read by (`snapshot.query.mode=custom`); None for nothing else.
     :param lobs: `lob.enabled`: read large values; without it they are UNAVAILABLE.
     :param databases: all that the tables are in, when there are several pluggable ones; `connect` and `fix` are of the first

@@ -143,7 +143,7 @@ class BufferedAssembly:
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take whole rows in redo order, and yield the events that become ready; nothing is taken until it is iterated over.
-        Raises as `dispatch.dispatch`."""
+        Raises as `operations.dispatch`."""
         return dispatch(self._unread(rows), self, self._delivery)
 
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:

@@ -106,7 +106,7 @@ class CommittedAssembly:
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take whole rows in LogMiner's order, and yield the events that become ready; nothing is taken until it is iterated
-        over. Raises as `dispatch.dispatch`."""
+        over. Raises as `operations.dispatch`."""
         return dispatch(((row, address_of(row.thread, row.rs_id)) for row in rows), self, self._delivery)
 
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:

@@ -2,7 +2,7 @@
 
 The rows of a statement with LOBs follow each other then: the one with the placeholder, and the UPDATE of small values or the row of
 code 0 that ends the statement. That one has the ROWID (docs/reference/logminer-facts.md#b-9). The rows of large values have it
-themselves: `large_rows`.
+themselves: `lobs.lob_rows`.
 """
 
 from __future__ import annotations

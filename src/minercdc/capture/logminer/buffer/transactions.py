@@ -71,9 +71,9 @@ class Transaction:
     :ivar spill: its older rows, on disk; None as long as none went there.
     :ivar bytes: memory that `rows` take, about.
     :ivar changes: captured rows it has had, undone ones too.
-    :ivar is_large: it has had rows of large values, or with a placeholder for the ROWID, which belong together (`large_rows`).
+    :ivar is_large: it has had rows of large values, or with a placeholder for the ROWID, which belong together (`lobs.lob_rows`).
     :ivar without_address: `row_identity` of its rows without redo address.
-    :ivar kept: what positions name of it, None while it is not kept over a restart (`keeping.py`).
+    :ivar kept: what positions name of it, None while it is not kept over a restart (`kept/keeping.py`).
     """
 
     key: TransactionKey
@@ -319,7 +319,7 @@ class TransactionBuffer:
         asleep: Mapping[int, tuple[str, frozenset[bytes]]],
         floors: Mapping[int, tuple[RedoAddress, int]],
     ) -> None:
-        """Which rows the native path leaves to Python, and which resume points it does not pass; see `keeping.py`. Does nothing
+        """Which rows the native path leaves to Python, and which resume points it does not pass; see `kept/keeping.py`. Does nothing
         here.
 
         :param logs: by thread, the log (first part of RS_ID) whose rows stay on the native path; rows of any other log go to

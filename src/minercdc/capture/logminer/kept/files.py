@@ -1,13 +1,13 @@
 """Keeps rows of open transactions in files that survive the process: what an offset names of them is on disk before it is stored.
 
-`kept_frames.py` has the form of a file. It is only appended to, and only by the run that made it. A run that goes on with a
+`frames.py` has the form of a file. It is only appended to, and only by the run that made it. A run that goes on with a
 transaction leaves the files it finds as they are and appends to one of its own, so two processes, of which one is fenced without
 knowing it, never write to the same. An offset counts a file to some length; what follows belongs to an offset that was not
 stored.
 
 A file that was named is removed by the process that has stored an offset without it: a fenced one stores nothing.
 
-With `minercdc.log.mining.buffer.durable=topic` a copy in Kafka (`kept_copies.py`) has what an offset names, too.
+With `minercdc.log.mining.buffer.durable=topic` a copy in Kafka (`copies.py`) has what an offset names, too.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class KeptFile:
 
     def append(self, rows: list[LogMinerRow]) -> None:
         """Append rows after those that are there, in frames of about 1 MiB. Raises MiningSessionError, too, as
-        `kept_rows.parts_of`."""
+        `rows.parts_of`."""
         if rows:
             self._who = rows[-1].user, rows[-1].client_id
         for names, part, count in parts_of(rows):

@@ -2,7 +2,7 @@
 
 file    head line, then frames
 frame   kind, length, rows, CRC-32 of kind to payload; payload
-ROWS    names as JSON with their length before it, then rows (`kept_rows.py`)
+ROWS    names as JSON with their length before it, then rows (`rows.py`)
 CUT     of all frames of rows so far, only the first n count: later rows were taken back by undo
 SEEN    undo rows without redo address, which are recognized by their content
 

@@ -1,6 +1,6 @@
 """Keeps the rows of open transactions over restarts, so that the redo of their beginning is not needed any more.
 
-    keep      at the beginning of a redo record: all rows of the records before it are on disk then (`kept_files.py`), and a restart
+    keep      at the beginning of a redo record: all rows of the records before it are on disk then (`files.py`), and a restart
               mines from there, or from the oldest transaction that is not kept
     asleep    after a restart, until that record comes again: rows of a kept transaction that come before it are in its files. Nothing
               else has them: other transactions had the same undo slot before

@@ -1,4 +1,4 @@
-"""The file of this run that a kept transaction's frames (`kept_frames.py`) are appended to."""
+"""The file of this run that a kept transaction's frames (`frames.py`) are appended to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holds changes of rows with large values, while their rows come in and when they are complete. `large_rows` drives them."""
+"""Holds changes of rows with large values, while their rows come in and when they are complete. `lob_rows` drives them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parses the texts of rows that carry large values: LOB pieces, XML documents, extended strings. First step of `large_rows`.
+"""Parses the texts of rows that carry large values: LOB pieces, XML documents, extended strings. First step of `lob_rows`.
 
     9   DECLARE .. BEGIN select "C" into loc_c from "S"."T" where .. for update;        up to 19c; nothing in 23ai
     10  buf_c := 'text'; dbms_lob.write(loc_c, amount, offset, buf_c);                   23ai: a block with the SELECT of 9

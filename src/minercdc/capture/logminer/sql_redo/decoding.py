@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 _OPS = {OpCode.INSERT: Op.CREATE, OpCode.UPDATE: Op.UPDATE, OpCode.DELETE: Op.DELETE}
 
 OnFailure = Literal["suspend", "fail", "warn", "skip"]
-# Tables whose rows in a transaction are not looked at; see `suspension`.
+# Tables whose rows in a transaction are not looked at; see `pipeline.suspension`.
 Unread: TypeAlias = Callable[[TransactionInfo], frozenset[str]]
 _NONE: Final[frozenset[str]] = frozenset()
 _NOT_LOOKED_UP: Final = object()

@@ -1,6 +1,6 @@
 """Turns statements of SQL_REDO into the Rows they stand for.
 
-`RedoDecoder` reads nearly all of them by what lies between their literals, see `glue`. `redo_text` is the general path,
+`RedoDecoder` reads nearly all of them by what lies between their literals, see `glue`. `text` is the general path,
 for the few that cannot be read that way, and the test oracle.
 """
 

@@ -112,7 +112,7 @@ class _Layout:
 
 
 class GlueReader:
-    """Reads statements of one table version, faster than the general parser `redo_text`, to which it leaves what it cannot
+    """Reads statements of one table version, faster than the general parser of `text`, to which it leaves what it cannot
     read. It learns the forms of statements as they come.
 
     :param position: where a column is; None when it is not captured.

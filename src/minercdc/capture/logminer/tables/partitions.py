@@ -30,7 +30,7 @@ from minercdc.schema.tables import Tables
 
 
 class DictionaryIds(Protocol):
-    """The dictionary as it is now; `oracle.object_ids.ObjectIds` fits. Methods raise its errors; tables are of one database."""
+    """The dictionary as it is now; `oracle.dictionary.object_ids.ObjectIds` fits. Methods raise its errors; tables are of one database."""
 
     def parts(self, tables: Iterable[TableSchema]) -> dict[TableId, frozenset[int]]:
         """Ids of the partitions that tables have now, without those that have none."""
