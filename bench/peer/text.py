@@ -144,12 +144,14 @@ def _prepared(debezium: Debezium, sandbox: Sandbox, lines: Path) -> Any:
     adjuster = config.schemaNameAdjuster()
     makes_source = config.getSourceInfoStructMaker()
     builder = of.relational.TableSchemaBuilder(
-        *(converters, adjuster, of.relational.CustomConverterRegistry(jvm.java.util.ArrayList())),
-        *(
-            makes_source.schema(),
-            config.getTransactionMetadataFactory().getTransactionStructMaker().getTransactionBlockSchema(),
-        ),
-        *(config.getFieldNamer(), False, config.getEventConvertingFailureHandlingMode()),
+        converters,
+        adjuster,
+        of.relational.CustomConverterRegistry(jvm.java.util.ArrayList()),
+        makes_source.schema(),
+        config.getTransactionMetadataFactory().getTransactionStructMaker().getTransactionBlockSchema(),
+        config.getFieldNamer(),
+        False,
+        config.getEventConvertingFailureHandlingMode(),
     )
     naming = config.getTopicNamingStrategy(of.config.CommonConnectorConfig.TOPIC_NAMING_STRATEGY)
     tables, schemas = jvm.java.util.ArrayList(), jvm.java.util.ArrayList()

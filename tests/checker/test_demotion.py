@@ -59,13 +59,20 @@ def pipeline_of(lab: FlashbackLab, kafka: Kafka) -> Pipeline:
 
     def signals() -> SignalActions:
         resumptions = resumptions_of(
-            *(config, suspensions, tables, lab.filters, TopicOf(kafka), FlashbackPrerequisites()), redo=False
+            config, suspensions, tables, lab.filters, TopicOf(kafka), FlashbackPrerequisites(), redo=False
         )
         return signal_stage(config, None, tables, lab.filters, resumptions=resumptions)
 
     bounds = Bounds(kafka.chance.choice([3, 20]), 1 << 20, 0.0)
     return Pipeline(
-        *("flashback", kafka, encoder(), history, snapshot, capture, bounds, lambda _: False),
+        "flashback",
+        kafka,
+        encoder(),
+        history,
+        snapshot,
+        capture,
+        bounds,
+        lambda _: False,
         signals=signals,
         suspensions=suspensions,
         suspends=lambda _: True,
@@ -170,7 +177,9 @@ def play(sandbox: SandboxProcess, directory: Path, seed: int, script: list[str])
         lab.app.commit()
         await_true(
             lambda: all(kafka.rows(f"shop.{lab.schema}.{t.upper()}") == source(lab, t) for t in "abc"),
-            *(failure, kafka, sessions),
+            failure,
+            kafka,
+            sessions,
         )
     except AssertionError as error:
         for table in "abc":

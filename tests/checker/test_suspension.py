@@ -147,7 +147,14 @@ def pipeline_of(lab: Lab, kafka: Kafka) -> Pipeline:
 
     bounds = Bounds(kafka.chance.choice([3, 20]), 1 << 20, 0.0)
     return Pipeline(
-        *("logminer", kafka, encoder(), history, snapshot, capture, bounds, lambda _: False),
+        "logminer",
+        kafka,
+        encoder(),
+        history,
+        snapshot,
+        capture,
+        bounds,
+        lambda _: False,
         signals=signals,
         suspensions=suspensions,
         suspends=lambda _: True,
@@ -245,7 +252,9 @@ def play(sandbox: SandboxProcess, directory: Path, seed: int, script: list[str])
         lab.app.commit()
         await_true(
             lambda: all(kafka.rows(f"shop.{lab.schema}.{t.upper()}") == source(lab, t) for t in "abc"),
-            *(failure, kafka, sessions),
+            failure,
+            kafka,
+            sessions,
         )
     finally:
         stop.set()

@@ -238,8 +238,14 @@ def test_the_command_waits_for_the_answer_and_prints_it(lab: Lab, by: str) -> No
         done = lab.minercdc("signal", str(config), "execute-snapshot", "--collection", f".*{lab.schema}[.]T", "--wait")
         refused = lab.minercdc("signal", str(config), "execute-snapshot", "--collection", "P.S.NOPE", "--wait")
         failed = lab.minercdc(
-            *("signal", str(config), "execute-snapshot", "--collection", f".*{lab.schema}[.]T", "--wait"),
-            *("--condition", f".*{lab.schema}[.]T=NO_SUCH_COLUMN = 1"),
+            "signal",
+            str(config),
+            "execute-snapshot",
+            "--collection",
+            f".*{lab.schema}[.]T",
+            "--wait",
+            "--condition",
+            f".*{lab.schema}[.]T=NO_SUCH_COLUMN = 1",
         )
         incomplete = lab.minercdc("signal", str(config), "execute-snapshot")
         connector.stop_in_order()

@@ -243,7 +243,8 @@ def test_a_snapshot_that_is_killed_goes_on_in_both_as_of_one_scn(pdbs: Pdbs) -> 
     def snapshot() -> InitialSnapshot:
         return InitialSnapshot(
             databases.connect_first,
-            *(tables, config.snapshot),
+            tables,
+            config.snapshot,
             database=databases.first,
             fix=fix,
             start_position=lambda scn, begun: LogMinerPosition(start_scn=begun, snapshot_scn=scn, pdbs=(ONE, OTHER)),

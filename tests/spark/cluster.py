@@ -86,21 +86,20 @@ class Cluster:
         number = len(self.workers)
         work = self._directory / f"worker{number}"
         worker = Process(
-            *("worker.Worker", self._directory / f"worker{number}.log"),
-            *(
-                "--port",
-                "0",
-                "--webui-port",
-                "0",
-                "--host",
-                _HOST,
-                "--cores",
-                "1",
-                "--memory",
-                "1g",
-                "--work-dir",
-                str(work),
-            ),
+            "worker.Worker",
+            self._directory / f"worker{number}.log",
+            "--port",
+            "0",
+            "--webui-port",
+            "0",
+            "--host",
+            _HOST,
+            "--cores",
+            "1",
+            "--memory",
+            "1g",
+            "--work-dir",
+            str(work),
             self.master,
         )
         self.workers.append(worker)

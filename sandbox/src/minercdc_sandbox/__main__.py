@@ -48,7 +48,11 @@ def main(arguments: Sequence[str] | None = None, name: str = "oracle-sandbox") -
     given = parser.parse_args(arguments)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     serve(
-        *(given.host, given.port, given.seed, given.data, given.profile),
+        given.host,
+        given.port,
+        given.seed,
+        given.data,
+        given.profile,
         max_string_size=given.max_string_size,
         certificate=given.tls_cert,
         key=given.tls_key,

@@ -78,8 +78,17 @@ def _create(session: ViewSession, arguments: Arguments) -> None:
         if catalog.object_named(session.container, owner, name) is not None:
             raise OraError(27477, f'"{owner}"."{name}" already exists')
         job = Job(
-            *(session.container, owner, name, catalog.new_object_id(), kind, arguments.text("JOB_ACTION")),
-            *(session.storage.clock.now(), repeat, seconds, arguments.integer("ENABLED") == 1, drops),
+            session.container,
+            owner,
+            name,
+            catalog.new_object_id(),
+            kind,
+            arguments.text("JOB_ACTION"),
+            session.storage.clock.now(),
+            repeat,
+            seconds,
+            arguments.integer("ENABLED") == 1,
+            drops,
             comments=arguments.text("COMMENTS") if arguments.has("COMMENTS") else None,
         )
         catalog.containers[session.container].jobs[owner, name] = job

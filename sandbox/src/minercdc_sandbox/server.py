@@ -188,7 +188,7 @@ def serve(
         unusable = f"the data directory {data_dir} cannot be used"
         try:
             server = SandboxServer(
-                *(host, port, seeds), data_dir=data_dir, profile=profile, max_string_size=max_string_size, tls=tls
+                host, port, seeds, data_dir=data_dir, profile=profile, max_string_size=max_string_size, tls=tls
             )
         except OSError as error:  # of a socket, it has no file name
             failed = f"cannot listen on {host}:{port}" if error.filename is None else unusable

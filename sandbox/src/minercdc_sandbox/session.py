@@ -94,16 +94,15 @@ class SandboxSession:
         """What translations of statements depend on, as it is now; a new object at each access."""
         settings = self.settings
         return Environment(
-            *(
-                self.catalog,
-                self.database.views,
-                self.container,
-                self.schema,
-                self.programs.definer or self.user,
-                settings.nls,
-                self.storage.lobs,
-            ),
-            *(self.database.version[0], self.catalog.max_string_size == EXTENDED),
+            self.catalog,
+            self.database.views,
+            self.container,
+            self.schema,
+            self.programs.definer or self.user,
+            settings.nls,
+            self.storage.lobs,
+            self.database.version[0],
+            self.catalog.max_string_size == EXTENDED,
             private=self._private.of,
             stored=self.programs.function,
             variables=self.statements.names,

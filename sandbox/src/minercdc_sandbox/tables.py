@@ -113,7 +113,7 @@ class Column:
     def stored(self) -> StoredColumn:
         """The column for LogMiner's dictionary."""
         return StoredColumn(
-            *(self.name, self.type, self.declared, self.precision, self.scale, self.size, self.national, self.storage)
+            self.name, self.type, self.declared, self.precision, self.scale, self.size, self.national, self.storage
         )
 
 

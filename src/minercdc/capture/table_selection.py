@@ -19,7 +19,10 @@ def table_filter(config: ConnectorConfig, database: str = "") -> TableFilter:
     """
     lists = config.filters
     return TableFilter(
-        *(lists.schema_include_list, lists.schema_exclude_list, lists.table_include_list, lists.table_exclude_list),
+        lists.schema_include_list,
+        lists.schema_exclude_list,
+        lists.table_include_list,
+        lists.table_exclude_list,
         never=adapter_factory(config.database.database_connection_adapter).own_tables(config),
         database=database if config.database.has_several_pdbs else "",
     )

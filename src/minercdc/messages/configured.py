@@ -37,7 +37,12 @@ def topic_names(
     :param gives_up, refused: see `TopicNames`.
     """
     return TopicNames(
-        *(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history),
+        config.identity,
+        config.topics,
+        config.kafka,
+        config.notifications,
+        config.heartbeat,
+        config.history,
         signals=config.signals,
         messages=config.messages,
         run=config.run,

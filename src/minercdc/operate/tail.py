@@ -176,7 +176,10 @@ def _in_order(messages: Iterator[Message | None], partitions: int, count: int | 
 def _message(found: Any, tables: Mapping[str, str], readers: Readers) -> Message:
     return Message(
         tables[found.topic()],
-        *(found.topic(), found.partition(), found.offset(), found.timestamp()[1]),
+        found.topic(),
+        found.partition(),
+        found.offset(),
+        found.timestamp()[1],
         *(_read(read, content) for read, content in zip(readers, (found.key(), found.value()), strict=True)),
     )
 

@@ -273,7 +273,7 @@ class _Comparison:
         for batch in scan.batches(connection, ChunkProgress()):
             for row_id, row in batch.convert(batch.rows):
                 event = ChangeEvent(
-                    *(Op.READ, schema, None, row, Scn(self._scn), 0, None, 0), row_id=row_id, snapshot=SnapshotMark.TRUE
+                    Op.READ, schema, None, row, Scn(self._scn), 0, None, 0, row_id=row_id, snapshot=SnapshotMark.TRUE
                 )
                 (record,) = self._encoder.encode(event)
                 assert record.value is not None

@@ -49,7 +49,11 @@ def oldest_transactions(connection: oracledb.Connection, most: int) -> tuple[tup
         found = tuple(
             SourceTransaction(
                 bytes(xid).hex(),
-                *(user or "", program or "", machine or "", int(sid or 0), int(scn)),
+                user or "",
+                program or "",
+                machine or "",
+                int(sid or 0),
+                int(scn),
                 max((now - began).total_seconds(), 0.0) if began else 0.0,
                 int(records or 0),
             )

@@ -56,7 +56,8 @@ class Batch:
             _log.warning(
                 "transaction %s is split although minercdc.kafka.large.transaction=hold, since it %s: readers see its first part"
                 " before its end",
-                *(transaction, why),
+                transaction,
+                why,
             )
         self._split = transaction
 

@@ -103,7 +103,10 @@ class Connector:
 
     def _make_parts(self) -> None:
         self._parts = build(
-            *(self._config, self.counters, self._watch, tuple(self._journals.values())),
+            self._config,
+            self.counters,
+            self._watch,
+            tuple(self._journals.values()),
             target=self._target,
             posting=self._posting,
             ownership=self._ownership,
@@ -234,8 +237,13 @@ class Connector:
                 stack.enter_context(every(_LOOK_SECONDS, look.look, "source look"))
             if signals.minercdc_http_port is not None:
                 serving = serve(
-                    *(signals.minercdc_http_host, signals.minercdc_http_port, self._watch, self._journals.get(_HTTP)),
-                    *(http_token(self._config), exposition_of(self.counters, self._config.identity.name), self._site()),
+                    signals.minercdc_http_host,
+                    signals.minercdc_http_port,
+                    self._watch,
+                    self._journals.get(_HTTP),
+                    http_token(self._config),
+                    exposition_of(self.counters, self._config.identity.name),
+                    self._site(),
                 )
                 self.address = stack.enter_context(serving)
                 stack.enter_context(every(SECONDS, self._history.sample, "samples"))
@@ -259,7 +267,7 @@ class Connector:
         facts = {"name": name, "version": version("minercdc"), "path": PATH, "adapter": adapter}
         facts["database"] = ", ".join(database_names(config.database))
         configuration = [one._asdict() for one in in_force(config)]
-        status = Status(*(self.counters, self._watch, self._history, facts, configuration), signals=_HTTP in self._enabled)
+        status = Status(self.counters, self._watch, self._history, facts, configuration, signals=_HTTP in self._enabled)
 
         def data() -> dict[str, JsonValue]:
             return {"status": status.document(), "history": status.history(), "configuration": status.configuration()}

@@ -64,6 +64,12 @@ class NextOffset:
         if complete and self._delivered_scn == complete + 1:  # the last commit: a capture holds its SCN open for another one
             complete = self._delivered_scn
         return Offset(
-            *(self._adapter, self.position(), self.partial, latest.snapshot, history, self.state, suspended),
+            self._adapter,
+            self.position(),
+            self.partial,
+            latest.snapshot,
+            history,
+            self.state,
+            suspended,
             complete_scn=complete,
         )

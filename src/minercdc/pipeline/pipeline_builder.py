@@ -108,7 +108,7 @@ class PipelineParts:
         self._suspensions = Suspensions(self._databases.names.of)
         self._topics = topic_names(config, self._suspensions.gives_up_topic, refused)
         self._history = history or schema_history(
-            *(config, self._client, self._topics), process.prepared.history if process.prepared else None
+            config, self._client, self._topics, process.prepared.history if process.prepared else None
         )
         self._counts = TransactionCounts() if config.messages.provide_transaction_metadata else None
 
@@ -216,14 +216,24 @@ class PipelineParts:
         memory = TopicFold(readable(config, records), self._topics, directory, name) if records else None
         factory = self._factory
         resumptions = resumptions_of(
-            *(config, self._suspensions, self._tables, self._databases.filters, memory, factory.prerequisites),
+            config,
+            self._suspensions,
+            self._tables,
+            self._databases.filters,
+            memory,
+            factory.prerequisites,
             redo=factory.reads_redo,
             refusal=self._topics.refusal,
         )
         open_transactions = self.opened().open_transactions
         return signal_stage(
-            *(config, open_transactions, self._tables, self._databases.filters),
-            *(process.channels, process.watch.observe, resumptions),
+            config,
+            open_transactions,
+            self._tables,
+            self._databases.filters,
+            process.channels,
+            process.watch.observe,
+            resumptions,
             redo=factory.reads_redo,
             pausing=process.watch.pausing,
             starts=lambda: self._loaded == process.first_offset,

@@ -188,7 +188,10 @@ class LeftOut:
         self._show()
         _log.error(
             "%s IS SUSPENDED from SCN %s on: %s\n  Its changes are left out, those of other tables go on. To repair it: %s",
-            *(name, scn, row.reason, fix(row, name)),
+            name,
+            scn,
+            row.reason,
+            fix(row, name),
         )
         data = {"data_collections": f"{table.database}.{table}", "code": row.code, "reason": entry.reason}
         data |= {"fix": entry.fix, "since_scn": str(scn)}

@@ -117,7 +117,9 @@ def _suspended_from_json(items: list[dict[str, Any]]) -> tuple[SuspendedTable, .
 
 def _partial_from_json(document: dict[str, Any]) -> PartialTransaction:
     return PartialTransaction(
-        *(document["tx_id"], int(document["commit_scn"]), document["seq"]),
+        document["tx_id"],
+        int(document["commit_scn"]),
+        document["seq"],
         events=document.get("events", {}),
         inserts=document.get("inserts", False),
     )

@@ -32,7 +32,12 @@ def history(versions: Sequence[int] = (1,), **events: list[int]) -> TableHistory
 
 def arrival(batch: int, lowest: int, highest: int, **more: int) -> Arrival:
     return Arrival(
-        *("p.S.T", batch, 10, lowest, highest, (lowest, highest)),
+        "p.S.T",
+        batch,
+        10,
+        lowest,
+        highest,
+        (lowest, highest),
         truncated=more.get("truncated", 0),
         snapshot=more.get("snapshot", 0),
         undecodable=0,

@@ -49,9 +49,7 @@ class Pair:
         ]
         topics = selection.topic_names(config)
         self._encoders: list[EnvelopeEncoder] = [
-            selection.envelope_encoder(
-                *(config, topics), include_schema_changes=True, avro_heads=heads, clock_ns=lambda: NANOS
-            )
+            selection.envelope_encoder(config, topics, include_schema_changes=True, avro_heads=heads, clock_ns=lambda: NANOS)
             for heads in (self._converters[0].avro_heads, (None, None))
         ]
 

@@ -203,7 +203,8 @@ def test_a_notification_that_waits_is_committed_at_the_next_progress_and_not_sho
     store, shown = Store(offset=at(0)), list[str]()
     waits = [[Notification("lag", "Streaming", "LAG_HIGH", 0)]]
     factory = parts_of(
-        *(store, ScriptedCapture([[1], [2]])),
+        store,
+        ScriptedCapture([[1], [2]]),
         notified=lambda n: shown.append(n.id),
         waiting=lambda: waits.pop() if waits else (),
     )

@@ -65,7 +65,12 @@ class Filling:
         self.registry = SchemaRegistry(self.directory / "schemas", namespace="a")
         self.encoder = RelayEncoder(self.registry, lambda *_: True, lambda table: table.key)
         self.sink = RelaySink(
-            *(self.buffer, self.offsets, self.max_scn, self.complete, self._lock, Statistics()),
+            self.buffer,
+            self.offsets,
+            self.max_scn,
+            self.complete,
+            self._lock,
+            Statistics(),
             monotonic=lambda: self.now,
         )
 

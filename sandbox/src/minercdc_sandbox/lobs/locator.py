@@ -67,9 +67,18 @@ def pack(value: LobValue, address: RowAddress | None = None, *, temporary: int =
     text = value.kind is not LobKind.BLOB
     place = address or RowAddress(0, 0, 0)
     body = _PACK.pack(
-        *(_HEAD, _CLOB if text else _BLOB, _INITIALISED, _UTF16 if text else 0, _TEMPORARY if temporary else 0),
-        *(temporary or value.root, value.length.to_bytes(6, "big"), value.depth, int(value.kind is LobKind.NCLOB)),
-        *(place.data_object, place.rid, place.slot),
+        _HEAD,
+        _CLOB if text else _BLOB,
+        _INITIALISED,
+        _UTF16 if text else 0,
+        _TEMPORARY if temporary else 0,
+        temporary or value.root,
+        value.length.to_bytes(6, "big"),
+        value.depth,
+        int(value.kind is LobKind.NCLOB),
+        place.data_object,
+        place.rid,
+        place.slot,
     )
     return body + _check(body)
 

@@ -133,8 +133,12 @@ class Mining:
     def _writer(self, nls: Nls, columns: Collection[int] | None) -> RowWriter:
         options = self.options
         text = TextOptions(
-            *(nls, Option.NO_ROWID_IN_STMT not in options, Option.NO_SQL_DELIMITER not in options),
-            *(self._lobs, self._since_23, Option.STRING_LITERALS_IN_STMT in options),
+            nls,
+            Option.NO_ROWID_IN_STMT not in options,
+            Option.NO_SQL_DELIMITER not in options,
+            self._lobs,
+            self._since_23,
+            Option.STRING_LITERALS_IN_STMT in options,
             pretty=Option.PRINT_PRETTY_SQL in options,
             json=self._catalog.goldengate,
         )

@@ -191,8 +191,15 @@ def _start(client: ViewSession, state: LogMinerSession, arguments: Arguments, wa
     else:  # since 19.10 a PDB mines its own changes and Oracle finds the logs
         origin, files = own(database), logs_covering(database.redo, wanted)
     state.mining = Mining(
-        *(files, wanted, options, origin.redo, origin.catalog, container, state.memory),
-        *(_dictionary(client, origin, options, files), origin.lobs),
+        files,
+        wanted,
+        options,
+        origin.redo,
+        origin.catalog,
+        container,
+        state.memory,
+        _dictionary(client, origin, options, files),
+        origin.lobs,
         since_23=database.version[0] >= NEW_TEXTS_SINCE,
         shapes=state.shapes,
     )

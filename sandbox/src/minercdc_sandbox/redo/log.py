@@ -365,8 +365,18 @@ class RedoLog:
         last = self.incarnation
         return ArchivedLog(
             f"{self.destinations[destination]}/{group.thread}_{group.sequence}_{last.resetlogs_id}.arc",
-            *(group.thread, group.sequence, group.first_change, group.first_time, end, now, body.address()[0]),
-            *(last.resetlogs_change, last.resetlogs_time, last.resetlogs_id, now, destination),
+            group.thread,
+            group.sequence,
+            group.first_change,
+            group.first_time,
+            end,
+            now,
+            body.address()[0],
+            last.resetlogs_change,
+            last.resetlogs_time,
+            last.resetlogs_id,
+            now,
+            destination,
         )
 
     def _append(self, thread: RedoThread, batches: list[RedoBatch]) -> None:

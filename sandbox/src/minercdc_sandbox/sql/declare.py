@@ -191,7 +191,12 @@ def declared_like(name: str, kind: SqlType) -> Column:
     text = described.type in (OraType.VARCHAR2, OraType.CHAR)
     chars = (described.size // 2 if described.national else described.size) if text else 0
     return Column(
-        *(name, described.type, described.precision, described.scale, described.size, chars),
+        name,
+        described.type,
+        described.precision,
+        described.scale,
+        described.size,
+        chars,
         semantics=LengthSemantics.CHAR if described.national else LengthSemantics.BYTE,
         national=described.national,
     )

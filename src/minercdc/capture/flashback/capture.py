@@ -306,7 +306,14 @@ class FlashbackCapture:
         for seq, version in enumerate(versions, 1):
             schema = self._tables.find(version.schema.id) or version.schema
             yield ChangeEvent(
-                *(_OPS[version.op], schema, version.before, version.after, Scn(version.scn), version.time_us, tx, seq),
+                _OPS[version.op],
+                schema,
+                version.before,
+                version.after,
+                Scn(version.scn),
+                version.time_us,
+                tx,
+                seq,
                 row_id=version.row_id,
             )
 
@@ -317,7 +324,7 @@ class FlashbackCapture:
         if schema is not None:
             for row_id, row in found.rows:
                 yield ChangeEvent(
-                    *(Op.READ, schema, None, row, Scn(scn), time_us, None, 0, row_id), snapshot=SnapshotMark.INCREMENTAL
+                    Op.READ, schema, None, row, Scn(scn), time_us, None, 0, row_id, snapshot=SnapshotMark.INCREMENTAL
                 )
 
     def _progress(self, position: FlashbackPosition, tx: TransactionInfo | None, time_us: int) -> Progress:

@@ -128,8 +128,14 @@ class VersionReader:
                 if time not in times:
                     times[time] = _microseconds(time) - window.zone_us if time else 0
                 yield Version(
-                    *(self._schema, int(scn or 0), (xid or _NO_XID).lower(), op or "", row_id),
-                    *(None, None if op == "D" else row, times[time]),
+                    self._schema,
+                    int(scn or 0),
+                    (xid or _NO_XID).lower(),
+                    op or "",
+                    row_id,
+                    None,
+                    None if op == "D" else row,
+                    times[time],
                 )
 
     def _as_of(self, connection: oracledb.Connection, scn: int, row_ids: Sequence[str]) -> dict[str, Row]:

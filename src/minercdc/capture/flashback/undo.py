@@ -69,7 +69,10 @@ class UndoWatch:
             _log.warning(
                 "a window was read %.0f s after its start, and undo is kept for %.0f s; %s took longest, %.0f s."
                 " Raise UNDO_RETENTION or minercdc.flashback.threads, or capture fewer tables",
-                *(age, self.retention, slowest, seconds[slowest]),
+                age,
+                self.retention,
+                slowest,
+                seconds[slowest],
             )
         return None
 

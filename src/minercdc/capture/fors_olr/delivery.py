@@ -261,7 +261,7 @@ class Delivery:
             return
         transaction.seq += 1
         event = ChangeEvent(
-            *(row.op, reader.schema, before, after, Scn(row.head.scn), time_us, info, transaction.seq, row.row_id)
+            row.op, reader.schema, before, after, Scn(row.head.scn), time_us, info, transaction.seq, row.row_id
         )
         if self._reselect is not None and row.op is not Op.DELETE:
             self._reselect.complete(event)

@@ -30,7 +30,11 @@ class TxlogFactory:
         `minercdc txlog purge` removed what the position has not read; it raises TypeError for a position of another adapter."""
         config = context.config
         capture = TxlogCapture(
-            *(context.connect_pdb, context.tables, context.mined, config.txlog, config.capture),
+            context.connect_pdb,
+            context.tables,
+            context.mined,
+            config.txlog,
+            config.capture,
             database=context.database,
             split=context.split,
         )

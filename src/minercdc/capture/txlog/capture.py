@@ -272,13 +272,14 @@ class TxlogCapture:
             known = self._tables.find(schema.id) or schema
             deleted = self._is_deleted(known, changed)
             yield ChangeEvent(
-                *(
-                    Op.DELETE if deleted else Op.UPDATE,
-                    known,
-                    changed.row if deleted else None,
-                    None if deleted else changed.row,
-                ),
-                *(tx.commit_scn, tx.commit_us, tx, seq),
+                Op.DELETE if deleted else Op.UPDATE,
+                known,
+                changed.row if deleted else None,
+                None if deleted else changed.row,
+                tx.commit_scn,
+                tx.commit_us,
+                tx,
+                seq,
             )
 
     def _soft_delete(self, table: TableId) -> SoftDelete | None:

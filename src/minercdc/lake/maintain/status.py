@@ -107,8 +107,11 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
         *DeltaTable(spark, paths.changes).size(),
         tables=[
             _table(
-                *(DeltaTable(spark, paths.table(one.table)), one.name, mode_of(one.table).name),
-                *(known, waiting.get(one.topic, (0, None))),
+                DeltaTable(spark, paths.table(one.table)),
+                one.name,
+                mode_of(one.table).name,
+                known,
+                waiting.get(one.topic, (0, None)),
             )
             for one in sorted(tables, key=lambda one: one.name)
         ],

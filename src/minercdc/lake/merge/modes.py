@@ -167,7 +167,8 @@ class Append(TableMode):
         names = {column.id: column.name for column in target}
         flat = rows.selectExpr(
             *(f"{CDC}.{name} AS {name}" for name in CDC_FIELDS),
-            *("0 AS partition", "0L AS offset"),
+            "0 AS partition",
+            "0L AS offset",
             *(f"{quoted(names[part])} AS k{i}" for i, part in enumerate(key)),
             *(f"{quoted(column.name)} AS c{i}" for i, column in enumerate(target)),
         )

@@ -355,7 +355,8 @@ class Merger:
                 self._figures.table(entry.name).failures += 1
                 log.error(
                     "%s is quarantined: %s\n  The other tables go on. This one is tried again in ten minutes, or at the next start.",
-                    *(entry.name, entry.detail),
+                    entry.name,
+                    entry.detail,
                 )
         now = time.monotonic()
         complete = self._state.complete

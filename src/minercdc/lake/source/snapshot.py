@@ -304,8 +304,14 @@ class _Loading:
             typed[column.id] = in_type(value.typed(f"c{i}"), column.type, types[column.id].type)
         names = {source.name: source.id for source, _, _ in task.shape.columns}
         return rows.selectExpr(
-            *("'r' AS op", f"{scn}L AS scn", f"{scn}L AS commit_scn", "0L AS seq", "current_timestamp() AS commit_time"),
-            *("row_id", "0 AS partition", "0L AS offset"),
+            "'r' AS op",
+            f"{scn}L AS scn",
+            f"{scn}L AS commit_scn",
+            "0L AS seq",
+            "current_timestamp() AS commit_time",
+            "row_id",
+            "0 AS partition",
+            "0L AS offset",
             *(f"{typed[names[part]]} AS k{i}" for i, part in enumerate(task.shape.key)),
             *(f"{typed.get(column.id, f'CAST(NULL AS {column.type})')} AS c{i}" for i, column in enumerate(target)),
         )

@@ -144,7 +144,12 @@ class ChangeLog:
     def _parsed(self, records: DataFrame, batch: int) -> DataFrame:
         rows = with_envelope(records.where("value IS NOT NULL"), wrapped=self._values.value_converter_schemas_enable)
         rows = rows.selectExpr(
-            *("topic", "partition", "offset", "CAST(key AS STRING) AS key", "CAST(value AS STRING) AS value", "e"),
+            "topic",
+            "partition",
+            "offset",
+            "CAST(key AS STRING) AS key",
+            "CAST(value AS STRING) AS value",
+            "e",
             # Few records have it: to look for its place among the keys takes a tenth of the time of a filter.
             f"{_header(OLD_KEY)} AS old_key",
             f"{_header(UNAVAILABLE_HEADER)} AS unavailable",
@@ -153,7 +158,11 @@ class ChangeLog:
         rowid_key = f"$.payload.{ROWID_KEY}" if self._values.key_converter_schemas_enable else f"$.{ROWID_KEY}"
         return rows.selectExpr(
             f"CAST({batch} AS BIGINT) AS batch",
-            *("topic", "partition", "offset", "e.op AS op", "try_cast(e.scn AS BIGINT) AS scn"),
+            "topic",
+            "partition",
+            "offset",
+            "e.op AS op",
+            "try_cast(e.scn AS BIGINT) AS scn",
             "try_cast(coalesce(e.commit_scn, e.scn) AS BIGINT) AS commit_scn",
             "coalesce(e.txSeq, 0) AS seq",
             "timestamp_millis(coalesce(e.commit_ts_ms, e.ts_ms)) AS commit_time",
@@ -161,7 +170,9 @@ class ChangeLog:
             f"coalesce(e.op = 'r' AND e.snapshot IN {_INITIAL}, false) AS initial",
             f"unavailable IS NOT NULL OR {self._has_placeholder()} AS partial",
             f"{_has_long_number()} AS long_number",
-            *("key", "value", "unavailable"),
+            "key",
+            "value",
+            "unavailable",
             f"{as_payload('old_key')} AS old_key" if self._values.key_converter_schemas_enable else "old_key",
         )
 
@@ -189,7 +200,11 @@ class ChangeLog:
 
 def _arrival(topic: str, batch: int, counted: Mapping[str, Any]) -> Arrival:
     return Arrival(
-        *(topic, batch, counted["rows"], counted["lowest"] or 0, counted["highest"] or 0),
+        topic,
+        batch,
+        counted["rows"],
+        counted["lowest"] or 0,
+        counted["highest"] or 0,
         scns=(counted["lowest_scn"] or 0, counted["highest_scn"] or 0),
         truncated=counted["truncated"] or 0,
         snapshot=counted["snapshot"] or 0,

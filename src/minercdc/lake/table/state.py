@@ -126,7 +126,12 @@ class StateTable:
         rows = self._spark.read.format("delta").load(self.path).selectExpr(*columns).collect()
         entries = [
             Entry(
-                *(r["kind"], r["name"], r["version"], r["scn"], r["batch"], r["detail"]),
+                r["kind"],
+                r["name"],
+                r["version"],
+                r["scn"],
+                r["batch"],
+                r["detail"],
                 at=time_of(r["at"]),
             )
             for r in rows

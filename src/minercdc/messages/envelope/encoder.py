@@ -253,7 +253,9 @@ class EnvelopeEncoder:
         if by_schema and not fits_key(compiled.key_columns, bool(compiled.rowid_frame), key):
             log.warning(
                 "%s: key %s in topic %s is of another key definition; it is left as it is",
-                *(event.schema.id, event.key.decode(), compiled.topic),
+                event.schema.id,
+                event.key.decode(),
+                compiled.topic,
             )
             return ()
         source = self._source.of_change(gone, compiled.source)

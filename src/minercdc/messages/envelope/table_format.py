@@ -139,7 +139,9 @@ class TableFormats:
         key_frame = self._key_frame(connect_schema.key(name(topic), key_fields))
         frames = (shown, key_shown, len(schema.columns), key_frame, value_frame)
         compiled = self._formats[schema.id, schema.version] = TableFormat(
-            *(topic, key, compile_record(*frames, transaction=self._transaction)),
+            topic,
+            key,
+            compile_record(*frames, transaction=self._transaction),
             key_frame if rowid_key else None,
             self.source.of_table(schema.id),
             value_frame,

@@ -98,7 +98,8 @@ class RecordTransformer:
                 self._warned.add((record.topic, error.message))
                 _log.warning(
                     "records of topic %s, which are not of rows, go on without transformation: %s; a predicate leaves them out",
-                    *(record.topic, error.message),
+                    record.topic,
+                    error.message,
                 )
             return record
 

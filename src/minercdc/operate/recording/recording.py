@@ -155,9 +155,11 @@ def record(
         with temporary_directory("minercdc-record-") as state:
             try:
                 run_session(
-                    *(offline(config, Path(state)), begun),
+                    offline(config, Path(state)),
+                    begun,
                     lambda to: tap.connect(to, lambda: _connected(config, to)),
-                    *(tally.add, until),
+                    tally.add,
+                    until,
                     counters=counters,
                     monotonic=lambda: tap.monotonic(time.monotonic),
                 )

@@ -71,7 +71,11 @@ def replay(path: Path, take: Callable[[Record], None]) -> Replayed:
         with temporary_directory("minercdc-replay-") as state:
             try:
                 run_session(
-                    *(offline(config, Path(state)), stored, player.connect, taken, _NoStop()),
+                    offline(config, Path(state)),
+                    stored,
+                    player.connect,
+                    taken,
+                    _NoStop(),
                     counters=Counters(),
                     monotonic=player.monotonic,
                 )

@@ -112,7 +112,10 @@ def run_session(
     watch = Watch(counters)
     transformer = _transformer(config.transforms)
     process = ProcessState(
-        *(decision_of(config.snapshot), watch, (), Ownership(config.identity.name)),
+        decision_of(config.snapshot),
+        watch,
+        (),
+        Ownership(config.identity.name),
         Posting(config.notifications, config.identity.topic_prefix, watch),
         transformer=transformer,
         target=memory,
@@ -121,7 +124,9 @@ def run_session(
 
     def opened() -> Pipeline:
         parts = PipelineParts(
-            *(config, process, counters),
+            config,
+            process,
+            counters,
             connect=lambda database, container: connect(ROOT if container == "root" else _pdb(config, database)),
             history=history,
             monotonic=monotonic,

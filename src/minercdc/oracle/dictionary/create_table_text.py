@@ -82,5 +82,6 @@ def _report(refused: dict[TableId, MinerCdcError]) -> None:
     _log.log(
         logging.WARNING if is_warning else logging.INFO,
         "the schema change of %s has no ddl: %s; if readers need the text, GRANT SELECT_CATALOG_ROLE to database.user",
-        *(names, next(iter(refused.values())).message),
+        names,
+        next(iter(refused.values())).message,
     )

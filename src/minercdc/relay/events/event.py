@@ -119,14 +119,28 @@ def packed(
     try:
         if isinstance(key, int):
             head = _AFTER_CRC_LONG.pack(
-                *(LONG_KEY_SIZE + len(value), attributes & ~BYTE_KEY, sequence, *partitions, time_ns, source),
-                *(schema_id, crc32(value), key),
+                LONG_KEY_SIZE + len(value),
+                attributes & ~BYTE_KEY,
+                sequence,
+                *partitions,
+                time_ns,
+                source,
+                schema_id,
+                crc32(value),
+                key,
             )
             return b"".join((b"\0", _U32.pack(crc32(head)), head, value))
         body = b"".join((key, value))
         head = _AFTER_CRC_BYTES.pack(
-            *(_LEAST + len(body), attributes | BYTE_KEY, sequence, *partitions, time_ns, source),
-            *(schema_id, crc32(body), len(key)),
+            _LEAST + len(body),
+            attributes | BYTE_KEY,
+            sequence,
+            *partitions,
+            time_ns,
+            source,
+            schema_id,
+            crc32(body),
+            len(key),
         )
         return b"".join((b"\0", _U32.pack(crc32(head)), head, body))
     except struct.error as error:

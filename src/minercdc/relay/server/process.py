@@ -118,7 +118,11 @@ class Relay:
             counted = figures_of(collector, exposition_of(connector.counters, name) if connector else (lambda: b""))
             self.address = stack.enter_context(
                 serve(
-                    *(relay.minercdc_relay_host, relay.minercdc_relay_port, requests, connections, counted),
+                    relay.minercdc_relay_host,
+                    relay.minercdc_relay_port,
+                    requests,
+                    connections,
+                    counted,
                     most_clients=relay.minercdc_relay_clients_max,
                     timeout=relay.minercdc_relay_client_timeout_ms / 1000,
                 )
@@ -145,7 +149,13 @@ class Relay:
     def _chained(self, upstream: str) -> ChainedFeed:
         connection = Connection(upstream, name=self._config.identity.name)
         return ChainedFeed(
-            *(connection, self._buffer, self._registry, self._offsets, self._max_scn, self._owner, self._statistics),
+            connection,
+            self._buffer,
+            self._registry,
+            self._offsets,
+            self._max_scn,
+            self._owner,
+            self._statistics,
             self._is_ready,
             longest_wait=self._config.run.retriable_restart_connector_wait_ms / 1000,
         )
@@ -160,7 +170,13 @@ class Relay:
         when the file with the offset cannot be read."""
         self._complete = Completeness()
         self._sink = RelaySink(
-            *(self._buffer, self._offsets, self._max_scn, self._complete, self._owner, self._statistics, self._is_ready),
+            self._buffer,
+            self._offsets,
+            self._max_scn,
+            self._complete,
+            self._owner,
+            self._statistics,
+            self._is_ready,
             hold_seconds=self._config.relay.minercdc_relay_window_hold_ms / 1000,
         )
         return self._sink

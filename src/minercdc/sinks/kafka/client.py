@@ -96,7 +96,8 @@ class KafkaClient(Connections):
                 log.warning(
                     "topic %s does not exist, and topic.creation.enable=false: create it (kafka-topics.sh --create --topic %s),"
                     " unless the broker creates topics by itself (auto.create.topics.enable)",
-                    *(name, name),
+                    name,
+                    name,
                 )
         self._reader.await_leaders(name)
         self._known.add(name)

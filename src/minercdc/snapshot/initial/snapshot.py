@@ -117,7 +117,9 @@ class InitialSnapshot:
             self._check_selects([self._databases.names.table(table.table) for table in state.tables])
         state, left_out = self._divided(state)
         rows = SnapshotRows(
-            *(state, [self._scan(table.table, state.scn) for table in state.tables], self._now),
+            state,
+            [self._scan(table.table, state.scn) for table in state.tables],
+            self._now,
             runs=self._runs,
             begun=any(table.rows for table in left_out),
         )
@@ -157,7 +159,7 @@ class InitialSnapshot:
             fixed = self._fix(connection)
             start = self._start_position(fixed.scn, fixed.mine_from)
             _log.info(
-                "snapshot of %d tables as of SCN %s; streaming will start from %s", *(len(fixed.schemas), fixed.scn, start)
+                "snapshot of %d tables as of SCN %s; streaming will start from %s", len(fixed.schemas), fixed.scn, start
             )
             self._check_names([schema.id for schema in fixed.schemas])
             yield from describe(self._tables, fixed.schemas, fixed.scn, self._now_us(), ddl=fixed.ddl, reads=self._reads)

@@ -46,8 +46,26 @@ class Primary:
 
 def row(code: int, object_id: int = 70, **other: Any) -> LogMinerRow:
     usual = LogMinerRow(
-        *(100, code, 1, " 0x000001.00000002.0010 ", 0, b"\1" * 8, PDB, "UNKNOWN", f"OBJ# {object_id}", "AAA", 0, 0, 0, None),
-        *(datetime(2026, 1, 1), "UNKNOWN", None, object_id, None, "insert into .."),
+        100,
+        code,
+        1,
+        " 0x000001.00000002.0010 ",
+        0,
+        b"\1" * 8,
+        PDB,
+        "UNKNOWN",
+        f"OBJ# {object_id}",
+        "AAA",
+        0,
+        0,
+        0,
+        None,
+        datetime(2026, 1, 1),
+        "UNKNOWN",
+        None,
+        object_id,
+        None,
+        "insert into ..",
     )
     return usual._replace(**other)
 

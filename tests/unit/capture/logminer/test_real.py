@@ -123,15 +123,51 @@ def _redo(rows: list[Printed], tables: dict[str, TableSchema]) -> Iterator[LogMi
         place = f" 0x000001.{block:08x}.0010 "
         row_id = PLACEHOLDER_ROW_ID if completed else f"r{number}"
         yield LogMinerRow(
-            *(scn, _CODES[row["op"]], 1, place, 0, xid, 3, "LAB", row["table"], row_id, 0, 0, 0, None, NOON, None, None),
-            *(schema.object_id, None, _statement(row, schema)),
+            scn,
+            _CODES[row["op"]],
+            1,
+            place,
+            0,
+            xid,
+            3,
+            "LAB",
+            row["table"],
+            row_id,
+            0,
+            0,
+            0,
+            None,
+            NOON,
+            None,
+            None,
+            schema.object_id,
+            None,
+            _statement(row, schema),
         )
         if last[row["xid"]] == number:
             block += 1
             place = f" 0x000001.{block:08x}.0010 "
             yield LogMinerRow(
-                *(scn, OpCode.COMMIT, 1, place, 0, xid, 3, None, None, PLACEHOLDER_ROW_ID, 0, 0, 0, None, NOON, None, None),
-                *(0, None, "commit"),
+                scn,
+                OpCode.COMMIT,
+                1,
+                place,
+                0,
+                xid,
+                3,
+                None,
+                None,
+                PLACEHOLDER_ROW_ID,
+                0,
+                0,
+                0,
+                None,
+                NOON,
+                None,
+                None,
+                0,
+                None,
+                "commit",
             )
 
 

@@ -31,7 +31,11 @@ def add_identity(session: SqlSession, table: Table, name: str, options: Sequence
     default. Raises as `SequenceOptions.apply`."""
     catalog, now = session.catalog, session.storage.clock.now()
     sequence = Sequence(
-        *(table.container, table.owner, f"ISEQ$$_{table.object_id}", catalog.new_object_id(), now),
+        table.container,
+        table.owner,
+        f"ISEQ$$_{table.object_id}",
+        catalog.new_object_id(),
+        now,
         last_ddl=now,
         identity=True,
     )

@@ -45,8 +45,15 @@ def create_program(session: SqlSession, parser: Parser, *, kind: str, replacing:
             )
         now, key = session.storage.clock.now(), (owner, name)
         program = StoredProgram(
-            *(session.container, owner, name, old.object_id if old is not None else catalog.new_object_id(), kind, text),
-            *(old.created if old is not None else now, now, catalog.new_object_id()),
+            session.container,
+            owner,
+            name,
+            old.object_id if old is not None else catalog.new_object_id(),
+            kind,
+            text,
+            old.created if old is not None else now,
+            now,
+            catalog.new_object_id(),
         )
         program.names = named_objects(session, owner, name, text)
         _compiled(program, lambda: _compile(session, program))
@@ -91,15 +98,15 @@ def create_trigger(session: SqlSession, parser: Parser, *, replacing: bool = Fal
         if old is not None and not replacing:
             raise OraError(4081, f"trigger '{name}' already exists")
         trigger = Trigger(
-            *(
-                session.container,
-                owner,
-                name,
-                old.object_id if old is not None else catalog.new_object_id(),
-                "TRIGGER",
-                text,
-            ),
-            *(old.created if old is not None else now, now, catalog.new_object_id()),
+            session.container,
+            owner,
+            name,
+            old.object_id if old is not None else catalog.new_object_id(),
+            "TRIGGER",
+            text,
+            old.created if old is not None else now,
+            now,
+            catalog.new_object_id(),
         )
         table_owner, table_name, at = read_header(Parser(text), trigger)
         table = target_table(session.environment, table_owner, table_name, start + at)

@@ -98,8 +98,13 @@ def create_synonym(session: SqlSession, parser: Parser, *, public: bool = False,
             old = place.synonyms.get((owner or session.schema, name)) if replacing else None
             owner = new_name(session, owner, name, "SYNONYM", replaced=old)
         place.synonyms[owner, name] = Synonym(
-            *(session.container, owner, name, session.catalog.new_object_id()),
-            *(target_owner or session.schema, target, session.storage.clock.now()),
+            session.container,
+            owner,
+            name,
+            session.catalog.new_object_id(),
+            target_owner or session.schema,
+            target,
+            session.storage.clock.now(),
         )
         session.storage.log_ddl(session.client, parser.sql, None, owner, name)
 

@@ -256,7 +256,7 @@ class BufferedAssembly:
             if floor is not None and floor.rs_id < resume.rs_id:
                 resume, scn = floor, floor_scn
             threads[thread] = ThreadMark(
-                *(resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl), floor, floor_scn
+                resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl, floor, floor_scn
             )
         given_up = frozenset(xid.hex() for xid in self._buffer.given_up)
         kept = (tuple(self._keeping.kept.values()), self._keeping.version) if self._keeping else ((), 0)

@@ -172,7 +172,9 @@ def transaction_buffer(
     buffer: TransactionBuffer = native.rows.TransactionBuffer(
         memory_max,
         lambda: SpillFile(directory) if files is None else files.make(buffer.native_rows),
-        *(LogMinerRow._make, start, undo_change),
+        LogMinerRow._make,
+        start,
+        undo_change,
     )
     return buffer
 
@@ -300,7 +302,9 @@ class TransactionBuffer:
     def restored(self, kept: KeptTransaction, start: Start, file: KeptFile) -> Transaction:
         """A Transaction for one that an earlier run kept; `adopt` puts it into the buffer."""
         return Transaction(
-            *(kept.key, kept.thread, start),
+            kept.key,
+            kept.thread,
+            start,
             spill=file,
             changes=kept.changes,
             is_large=kept.is_large,

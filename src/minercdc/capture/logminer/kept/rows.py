@@ -124,9 +124,22 @@ def _packed(row: LogMinerRow, numbers: dict[Name, int], before: int) -> bytes:
     size = (length + 7) & ~7
     try:
         head = _HEAD.pack(
-            *(size, before, *(-1 if text is None else len(text) for text in texts), 0),
-            *(row.scn, row.ssn, (row.timestamp - _EPOCH) // _MICROSECOND, row.con_id or 0, row.start_scn or 0),
-            *(row.code, row.thread, row.status, name, info, flags, row.xid),
+            size,
+            before,
+            *(-1 if text is None else len(text) for text in texts),
+            0,
+            row.scn,
+            row.ssn,
+            (row.timestamp - _EPOCH) // _MICROSECOND,
+            row.con_id or 0,
+            row.start_scn or 0,
+            row.code,
+            row.thread,
+            row.status,
+            name,
+            info,
+            flags,
+            row.xid,
         )
     except struct.error as error:
         raise MiningSessionError(f"a row of V$LOGMNR_CONTENTS has a value that no row has: {error}") from None

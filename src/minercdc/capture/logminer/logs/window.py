@@ -151,7 +151,7 @@ class LogWindow:
         known = all(thread.number in begins for thread in threads)
         ended = {} if known else read_ended(connection, start_scn)
         return select_logs(
-            *(logs, threads, begins, start_scn, at_most), archived_only=archived_only, ended=ended, received=received
+            logs, threads, begins, start_scn, at_most, archived_only=archived_only, ended=ended, received=received
         )
 
 

@@ -203,7 +203,8 @@ def open_session(
             primary = connect()
             opened.callback(close_unless_lost, primary)
         session = MiningSession(
-            *(mined, fetch_size),
+            mined,
+            fetch_size,
             dictionary_in_redo=dictionary_in_redo,
             native_rows=native_rows,
             primary=primary,
