@@ -185,6 +185,7 @@ def test_a_database_that_was_created_again_is_not_streamed_from(
     for command in (["check"], ["plan"], ["offsets", "show"]):
         said = lab.minercdc(*command, str(config))
         assert problem in said.output, said.errors
+    assert " was at a time that is not known; now is SCN " in said.output
     config, _ = sink_config(lab, "json", database_port=fresh_sandbox.port, snapshot_mode="when_needed", **changes)
     with lab.run(config, log="needed.log") as connector:
         connector.await_log("a new snapshot is taken")

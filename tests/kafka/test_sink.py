@@ -161,13 +161,25 @@ def test_a_record_too_large_for_kafka_is_refused_by_name(make_sink: MakeSink, pr
     sink.close()
 
 
+def test_records_that_are_too_large_together_are_said_to_be(broker: KafkaBroker, prefix: str) -> None:
+    config = settings(prefix, broker.bootstrap_servers, **{"topic.creation.default.max.message.bytes": "1500"})
+    sink = sink_of(config)
+    for number in range(3):
+        sink.write(Record(f"{prefix}.S.T", b"k", bytes([number]) * 700))
+    with pytest.raises(SinkError, match="MSG_SIZE_TOO_LARGE") as caught:
+        sink.commit(OFFSET)
+    assert "minercdc.kafka.client.batch.size" in caught.value.hint
+    sink.close()
+
+
 def test_a_topic_that_kafka_refuses_is_remembered(broker: KafkaBroker, prefix: str) -> None:
     config = settings(prefix, broker.bootstrap_servers, **{"topic.creation.default.cleanup.policy": "compact"})
     client = client_of(config)
     sink = KafkaSink(client, topics_of(config), prefix, Ownership(prefix))
     sink.write(Record(f"{prefix}.S.T", None, b"v"))
-    with pytest.raises(DeliveryError, match="INVALID_RECORD"):
+    with pytest.raises(DeliveryError, match="INVALID_RECORD") as caught:
         sink.commit(OFFSET)
+    assert "no record without a key" in caught.value.hint
     sink.close()
     client.ensure_topic(f"{prefix}.S.D.X")
     with pytest.raises(DeliveryError, match="collides with existing topic"):
@@ -177,13 +189,21 @@ def test_a_topic_that_kafka_refuses_is_remembered(broker: KafkaBroker, prefix: s
     assert client.refused.refusal(f"{prefix}.S.D.X", "") is None
 
 
-def test_a_record_whose_time_kafka_does_not_take_is_of_a_topic_that_is_remembered(broker: KafkaBroker, prefix: str) -> None:
+@pytest.mark.parametrize("key", [b"k", None])
+@pytest.mark.parametrize("records", [1, 3])
+def test_a_record_whose_time_kafka_does_not_take_is_of_a_topic_that_is_remembered(
+    broker: KafkaBroker, prefix: str, records: int, key: bytes | None
+) -> None:
+    """The client says INVALID_RECORD of those that were sent together."""
     config = settings(prefix, broker.bootstrap_servers, **{"topic.creation.default.message.timestamp.before.max.ms": "0"})
     client = client_of(config)
     sink = KafkaSink(client, topics_of(config), prefix, Ownership(prefix))
-    sink.write(Record(f"{prefix}.S.T", b"k", b"v"))
-    with pytest.raises(DeliveryError, match=r"INVALID_TIMESTAMP.*message\.timestamp\.before\.max\.ms"):
+    for _ in range(records):
+        sink.write(Record(f"{prefix}.S.T", key, b"v"))
+    with pytest.raises(DeliveryError, match=r"INVALID_.*message\.timestamp\.before\.max\.ms") as caught:
         sink.commit(OFFSET)
+    assert "--delete-config message.timestamp.before.max.ms" in caught.value.hint
+    assert ("compacted" in caught.value.message) <= (key is None)
     sink.close()
     assert client.refused.refusal(f"{prefix}.S.T", "table S.T") is not None
 

@@ -112,7 +112,7 @@ def time_of_scn(connection: oracledb.Connection, scn: int) -> str:
     try:
         time, zone = one_row(connection, sql, f"finding the time of SCN {scn}", scn=scn)
     except SnapshotTooOldError:
-        return "its time is not known any more"
+        return "a time that is not known"
     return f"{time:%Y-%m-%d %H:%M:%S} {zone}"
 
 

@@ -2,7 +2,7 @@
 
     ChangeEvent    of the signal table: kept for its transaction's end; of a table that is read: its key is noted
     ChangeRun      of such a table: taken apart into ChangeEvents; others go on whole
-    SchemaChange   a table that is read may have been emptied, or renamed
+    SchemaChange   a table that is read may have been emptied or renamed, or its rows moved
     Progress       signals of the transaction, then of the other channels; rows that may be delivered now
 
 `SignalState` is what signals have left to do, and every Progress carries it. So accepting a signal, delivering a chunk and
@@ -11,6 +11,7 @@ moving the position are one Kafka transaction, whenever a kill comes.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
@@ -23,13 +24,20 @@ from minercdc.signals.channels import Received, SignalChannel
 from minercdc.snapshot.incremental.blocking import BlockingSnapshots
 from minercdc.snapshot.incremental.chunks import IncrementalSnapshots, Step
 from minercdc.snapshot.incremental.resuming import Resumptions
+from minercdc.snapshot.incremental.untraced import Untraced, from_the_first_row, untraced_by
 from minercdc.snapshot.incremental.watermarks import window_of
 from minercdc.stream.contracts import StopFlag
 from minercdc.stream.events import ChangeEvent, ChangeRun, Event, Op, Progress, SchemaChange, Scn
-from minercdc.stream.offset import AdHocSnapshot, Position, SignalState
+from minercdc.stream.offset import AdHocSnapshot, Position, SignalState, TableRead
 from minercdc.stream.signal import STOP, Signal, SignalRefused, signal_of_row
 from minercdc.stream.signal_table import taken_for
 
+_log = logging.getLogger(__name__)
+
+_GONE = (
+    "rows went or came without redo of them (those that went have no delete in the topic: a new topic and snapshot, or"
+    " `minercdc lake rebuild`, leave them out)"
+)
 _PAUSED_SECONDS = 5.0  # between two looks whether this process still owns the connector's name
 
 
@@ -142,7 +150,7 @@ class SignalStage:
                 if isinstance(event, SchemaChange):
                     for changes in noting:
                         changes.note_schema(event)
-                    state = self._follow_rename(event, state)
+                    state = self._follow_ddl(event, state)
                 yield event
 
     def _begin(self, start: Position, state: SignalState) -> Generator[Event, None, SignalState]:
@@ -272,21 +280,44 @@ class SignalStage:
             progress = replace(progress, committed=None, snapshot=None)
             state = yield from self._act_on_received(progress, state)
 
-    def _follow_rename(self, change: SchemaChange, state: SignalState) -> SignalState:
-        """The state, in which a table that waits to be read, or is being read, has its new name after a RENAME."""
-        if change.before is None or change.after is None or change.before.id == change.after.id:
+    def _follow_ddl(self, change: SchemaChange, state: SignalState) -> SignalState:
+        """The state, in which a table that waits to be read, or is being read, has its new name after a RENAME; after DDL that moves
+        rows, or makes some go or come without redo of them, it is read again from its first row where its last key does not say
+        any more what was read, and what was read ahead is dropped."""
+        if change.after is None or change.ids_only:
             return state
-        old, new = self._actions.names.of(change.before.id), self._actions.names.of(change.after.id)
-
-        def named(snapshot: AdHocSnapshot) -> AdHocSnapshot:
-            tables = [replace(table, table=new) if table.table == old else table for table in snapshot.tables]
-            return replace(snapshot, tables=tuple(tables))
-
-        snapshots = tuple(map(named, state.snapshots))
-        if snapshots == state.snapshots:
+        before = change.before.id if change.before is not None else change.after.id
+        old, new = self._actions.names.of(before), self._actions.names.of(change.after.id)
+        if not any(table.table == old for snapshot in state.snapshots for table in snapshot.tables):
             return state
-        self._blocking.fix_again()
-        return replace(state, snapshots=snapshots)
+        if old != new:
+            self._blocking.fix_again()
+        untraced = untraced_by(change)
+        if untraced is not Untraced.NOTHING:
+            self._incremental.close()
+            self._emitted_scn = max(self._emitted_scn, change.scn)  # no chunk from here on is read before it
+
+        def followed(snapshot: AdHocSnapshot, table: TableRead) -> TableRead:
+            if table.table != old:
+                return table
+            if not from_the_first_row(snapshot, table, untraced):
+                return replace(table, table=new)
+            _log.warning(
+                "snapshot %s: %s is read again from its first row, since %s: %s",
+                snapshot.id,
+                new,
+                _GONE if untraced is Untraced.LOST else "its rows have other ROWIDs",
+                change.ddl,
+            )
+            return replace(table, table=new, order=(), last=(), maximum=())
+
+        return replace(
+            state,
+            snapshots=tuple(
+                replace(snapshot, tables=tuple(followed(snapshot, table) for table in snapshot.tables))
+                for snapshot in state.snapshots
+            ),
+        )
 
     def _make_steps(self, state: SignalState, scn: int, time_us: int, stop: StopFlag) -> Generator[Step, None, None]:
         """Steps with what may be delivered now, of resumptions, incremental and blocking snapshots in this order.

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from minercdc.config.plugin import load_callable
 from minercdc.config.sections import SnapshotConfig
-from minercdc.config.source.select_text import without_end
 from minercdc.errors import ConfigError
+from minercdc.schema.select_text import without_end
 from minercdc.schema.table import TableSchema
 
 Query: TypeAlias = Callable[[TableSchema], str | None]
@@ -31,6 +31,9 @@ def query_of(config: SnapshotConfig) -> Query | None:
         select = called(str(table.id), [column.name for column in table.columns])
         if select is not None and not isinstance(select, str):
             raise ConfigError([f"snapshot.query.mode.custom.name: {name} returned {select!r}, neither a SELECT nor None"])
-        return without_end(select).strip() or None if select else None
+        found = without_end(select).strip() if select else ""
+        if select and not found:
+            raise ConfigError([f"snapshot.query.mode.custom.name: {name} returned {select!r}, in which there is no SELECT"])
+        return found or None
 
     return query

@@ -9,12 +9,12 @@ from contextlib import AbstractContextManager, nullcontext
 import oracledb
 
 from minercdc import native
-from minercdc.config.source.select_text import without_end
 from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.fetching.columns import arrow_columns, fetch_columns, selected
 from minercdc.oracle.fetching.rows import LARGE_COLUMNS, RowConverter, exact_values, selected_columns
 from minercdc.oracle.scn import as_of, one_row
+from minercdc.schema.select_text import without_end
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.stream.events import FetchedRow, FetchedRows
 from minercdc.stream.offset import ChunkProgress

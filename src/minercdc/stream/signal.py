@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from minercdc.schema.patterns import linear_pattern
+from minercdc.schema.select_text import without_end
 from minercdc.schema.table import TableId
 from minercdc.schema.table_filter import names
 from minercdc.stream.events import Row
@@ -251,7 +252,7 @@ def _execute(data: Data) -> Action:
     blocking = _is_blocking(_text(data, "type", "incremental").lower())
     conditions = list(_conditions(data))
     if legacy := _text(data, "additional-condition"):
-        conditions.append((".*", legacy))
+        conditions.append((".*", _without_end(legacy)))
     if not blocking and (broken := [text for _, text in conditions if not is_closed(text)]):
         raise SignalRefused(f"the parentheses of filter {broken[0]} do not match")
     return ExecuteSnapshot(collections, blocking, tuple(conditions), _text(data, "surrogate-key"))
@@ -265,10 +266,18 @@ def _conditions(data: Data) -> Sequence[tuple[str, str]]:
     for item in given:
         if not isinstance(item, dict):
             raise SignalRefused("additional-conditions holds something else than objects with data-collection and filter")
-        pattern, text = _text(item, "data-collection"), _text(item, "filter")
+        pattern, text = _text(item, "data-collection"), _without_end(_text(item, "filter"))
         if not pattern or not text or set(item) - {"data-collection", "filter"}:
             raise SignalRefused("each of additional-conditions needs data-collection and filter, and nothing else")
         found.append((_pattern(pattern, "additional-conditions"), text))
+    return found
+
+
+def _without_end(text: str) -> str:
+    """A filter as it may stand in parentheses. Raises SignalRefused for one of comments and blanks only: the whole table would be read."""
+    found = without_end(text).strip()
+    if text and not found:
+        raise SignalRefused(f"filter {text!r} has no condition and no SELECT in it")
     return found
 
 

@@ -99,6 +99,11 @@ def never_read(snapshot: AdHocSnapshot, table: TableRead, name: str, reason: str
     if not snapshot.initial:
         return []
     fix = f"minercdc signal CONFIG resume-table --collection {literal_pattern(table.table)}, once it can be read"
+    if snapshot.blocking and table.condition:
+        fix += (
+            "; that reads the whole table, without its SELECT, which has to return every column of the table by its name. To have the SELECT obeyed,"
+            " correct it and take a new initial snapshot (minercdc offsets reset CONFIG)"
+        )
     _log.error("%s IS SUSPENDED: it was never read: %s\n  To repair it: %s", table.table, reason, fix)
     data = {"data_collections": name, "code": SourceError.code, "reason": reason, "fix": fix, "since_scn": str(scn)}
     return [

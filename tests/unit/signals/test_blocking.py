@@ -195,3 +195,12 @@ def test_a_table_that_was_never_read_is_suspended(initial: bool) -> None:
     changes = [event for event in delivered if isinstance(event, SuspensionChange)]
     assert [change.table for change in changes] == (["S.HIDDEN"] if initial else [])
     assert all(change.suspended and "resume-table" in change.suspended.fix for change in changes)
+
+
+def test_a_table_with_a_select_that_fails_is_not_said_to_be_read_by_it_again() -> None:
+    (snapshot,) = asked({"HIDDEN": []}).snapshots
+    tables = (replace(snapshot.tables[0], condition="SELECT ID FROM S.HIDDEN WHERE LIVE = 1"),)
+    state = SignalState((replace(snapshot, initial=True, tables=tables),))
+    delivered = [event for events, _ in steps(Database({"HIDDEN": []}), state) for event in events]
+    (fix,) = [one.suspended.fix for one in delivered if isinstance(one, SuspensionChange) and one.suspended]
+    assert "without its SELECT" in fix

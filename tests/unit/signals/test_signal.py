@@ -13,14 +13,7 @@ from minercdc.schema.table_filter import names
 from minercdc.signals.channels import SignalFile, SignalJournal, append
 from minercdc.stream.offset import AdHocSnapshot, Offset, SignalState, TableRead
 from minercdc.stream.offset_json import offset_from_bytes, offset_to_bytes
-from minercdc.stream.signal import (
-    ExecuteSnapshot,
-    Signal,
-    SignalRefused,
-    action_of,
-    signal_of_json,
-    signal_of_row,
-)
+from minercdc.stream.signal import ExecuteSnapshot, Signal, SignalRefused, action_of, signal_of_json, signal_of_row
 
 ORDERS = TableId("ORCLPDB1", "C##SHOP", "ORDERS$1")
 
@@ -176,6 +169,16 @@ def test_a_journal_outlives_its_process_and_gives_each_signal_once(tmp_path: Pat
             "parentheses of filter 1=1)",
         ),
         ("execute-snapshot", {"data-collections": ["S.T"], "additional-condition": "(A = ')'"}, "parentheses"),
+        ("execute-snapshot", {"data-collections": ["S.T"], "additional-condition": " -- all"}, "no condition and no SELECT"),
+        (
+            "execute-snapshot",
+            {
+                "data-collections": ["S.T"],
+                "type": "blocking",
+                "additional-conditions": [{"data-collection": "S.T", "filter": "/* later */ ;"}],
+            },
+            "no condition and no SELECT",
+        ),
     ],
 )
 def test_what_would_request_something_else_than_was_meant_is_refused(
@@ -186,7 +189,16 @@ def test_what_would_request_something_else_than_was_meant_is_refused(
     assert reason in refused.value.reason
 
 
-@pytest.mark.parametrize("text", ["A IN (1, (2))", "A = ':-)'", "A = 1 -- a note)", '"B)" = 1 /* ( */'])
+@pytest.mark.parametrize("kind", ["incremental", "blocking"])
+def test_what_follows_a_filter_is_taken_off(kind: str) -> None:
+    conditions = [{"data-collection": "S.T", "filter": "A = ';' /* red */ ; -- later"}]
+    data = {"data-collections": ["S.T"], "type": kind, "additional-conditions": conditions}
+    action = action_of(Signal("1", "execute-snapshot", json.dumps(data), "source"))
+    assert isinstance(action, ExecuteSnapshot)
+    assert action.condition(TableId("P", "S", "T")) == "A = ';'"
+
+
+@pytest.mark.parametrize("text", ["A IN (1, (2))", "A = ':-)'", "A = 1 -- a note)\nAND B = 2", '"B)" = 1 /* ( */ OR B = 2'])
 def test_parentheses_in_texts_names_and_comments_are_none(text: str) -> None:
     data = {"data-collections": ["S.T"], "additional-condition": text}
     action = action_of(Signal("1", "execute-snapshot", json.dumps(data), "source"))

@@ -149,7 +149,7 @@ def test_a_producer_that_is_spent_is_replaced(sink: KafkaSink, client: Client, c
 @pytest.mark.parametrize(
     ("code", "hint"),
     [
-        (KafkaError.INVALID_RECORD, "no record without a key"),
+        (KafkaError.INVALID_RECORD, "Where the brokers check schemas"),
         (KafkaError.INVALID_TIMESTAMP, "Compare the clocks"),
         (KafkaError.UNKNOWN_TOPIC_OR_PART, "kafka-topics.sh --create --topic p.S.T"),
         (KafkaError._UNKNOWN_TOPIC, "kafka-topics.sh --create --topic p.S.T"),

@@ -8,10 +8,10 @@ import pytest
 
 from minercdc.config.load import parse_properties
 from minercdc.config.sections import SnapshotConfig
-from minercdc.config.source.select_text import without_end
 from minercdc.config.source.selects import select_of, unmatched
 from minercdc.config.source.table_names import plain_name
 from minercdc.errors import ConfigError
+from minercdc.schema.select_text import without_end
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.snapshot.initial.mode import Start, Steps, decision_of
 from minercdc.snapshot.query import query_of
@@ -103,6 +103,18 @@ def test_a_callable_that_returns_something_else_is_named() -> None:
         ({"snapshot.mode": "no_data", "minercdc.start.timestamp": "yesterday"}, "yesterday"),
         ({"snapshot.select.statement.overrides": "A.B"}, "overrides.A.B: needed"),
         ({"snapshot.select.statement.overrides.A.B": "select 1"}, "does not list the table"),
+        (
+            {"snapshot.select.statement.overrides": "A.B", "snapshot.select.statement.overrides.A.B": " -- later\n;"},
+            "overrides.A.B: there is no SELECT in it",
+        ),
+        (
+            {
+                "snapshot.select.statement.overrides": "A.B",
+                "snapshot.select.statement.overrides.A.B": "#SCN#",
+                "snapshot.enhance.predicate.scn": "#SCN#",
+            },
+            "overrides.A.B: there is no SELECT in it",
+        ),
     ],
 )
 def test_what_does_not_fit_together_is_refused(options: dict[str, str], says: str) -> None:
@@ -212,6 +224,18 @@ def test_what_follows_a_select_is_taken_off(given: str, kept: str) -> None:
 
 def other_query(_table: str, _columns: list[str]) -> object:
     return 5
+
+
+def commented_query(_table: str, _columns: list[str]) -> str:
+    return "-- SELECT * FROM S.T WHERE LIVE = 1"
+
+
+def test_a_query_without_a_select_does_not_have_the_whole_table_published() -> None:
+    named = {"snapshot.query.mode": "custom", "snapshot.query.mode.custom.name": f"{__name__}:commented_query"}
+    query = query_of(SnapshotConfig.model_validate(named))
+    assert query is not None
+    with pytest.raises(ConfigError, match="in which there is no SELECT"):
+        query(TableSchema(TableId("D", "S", "T"), (Column("ID", "NUMBER"),)))
 
 
 def test_a_query_that_is_no_text_is_refused() -> None:

@@ -148,7 +148,7 @@ rows visible ([types](types.md)); otherwise leave the table out (`table.exclude.
 * **the schema registry refuses the schema**: the message has the registry's compatibility level, and each field with what was and what is now; or the schema has to be there and is not
   (`auto.register.schemas=false`, `use.latest.version=true`);
 * **Kafka refuses the topic's name, or a record** as it is: one without a key in a topic that is compacted, or one that the broker's own validation does not take (INVALID_RECORD); one whose time, which is this
-  machine's, is too far from the broker's for `message.timestamp.before.max.ms` or `.after.max.ms` of the topic (INVALID_TIMESTAMP); or the topic is missing, and `topic.creation.enable=false`. The connector restarts
+  machine's, is too far from the broker's for `message.timestamp.before.max.ms` or `.after.max.ms` of the topic (INVALID_TIMESTAMP, INVALID_RECORD of several); or the topic is missing, and `topic.creation.enable=false`. The connector restarts
   once from its offset, since the Kafka transaction is lost, and leaves the table out. What all topics have in common (a right, a policy, compression, the size of records) ends it with MC-6001;
 * **`message.key.columns`** names a column that the table does not have any more, or `minercdc.topic.partition.columns` one that its key does not have.
 

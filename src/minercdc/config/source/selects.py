@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
-from minercdc.config.source.select_text import without_end
 from minercdc.config.source.table_names import exact, given_for, meant, plain_name, spelled
 from minercdc.config.source.table_names import folded as folded_name
+from minercdc.schema.select_text import without_end
 from minercdc.schema.table import TableId
 
 SELECT_OVERRIDE = "snapshot.select.statement.overrides."
@@ -41,7 +41,7 @@ def unmatched(selects: Iterable[str], tables: Iterable[TableId]) -> Iterator[tup
 
 
 def unpaired(listed: Sequence[str], selects: Mapping[str, str]) -> Iterator[str]:
-    """A problem for each table that is listed without a SELECT, or has one and is not listed. Names in another spelling are one where
+    """A problem for each table that is listed without a SELECT, has one and is not listed, or has one that is empty. Names in another spelling are one where
     they are the same in upper case.
 
     :param listed: `snapshot.select.statement.overrides`.
@@ -53,3 +53,5 @@ def unpaired(listed: Sequence[str], selects: Mapping[str, str]) -> Iterator[str]
         yield f"{SELECT_OVERRIDE}{table}: needed, since snapshot.select.statement.overrides lists the table"
     for table in sorted(name for name in unlisted if folded_name(name) not in folded):
         yield f"{SELECT_OVERRIDE}{table}: snapshot.select.statement.overrides does not list the table"
+    for table in sorted(name for name, select in selects.items() if not select.strip()):
+        yield f"{SELECT_OVERRIDE}{table}: there is no SELECT in it, so the whole table would be published"

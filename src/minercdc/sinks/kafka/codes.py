@@ -19,8 +19,18 @@ from minercdc.messages.refused_topics import Refusal
 _PERMIT: Final = "Permit it by an ACL: READ, WRITE, DESCRIBE and CREATE of the connector's topics, and WRITE and DESCRIBE of its transactional id."
 _LOG_ON: Final = "Correct the user, password and mechanism under minercdc.kafka.client.sasl."
 _CREATION: Final = "Correct topic.creation.*, or create the topic by hand."
+_TIME: Final = (
+    "its time, which is this machine's or that of table.field.event.timestamp, is too far from the broker's for"
+    " message.timestamp.before.max.ms or message.timestamp.after.max.ms of the topic"
+)
+_TIME_FIX: Final = (
+    "Compare the clocks of this machine and of the brokers, or remove these settings of the topic (kafka-configs.sh --alter"
+    " --entity-type topics --entity-name {topic} --delete-config message.timestamp.before.max.ms,message.timestamp.after.max.ms)."
+)
+_SCHEMA_FIX: Final = "Where the brokers check schemas, the topic's subject has to have that of the records."
 _HINTS: Final[Mapping[int, str]] = {
-    KafkaError.MSG_SIZE_TOO_LARGE: "raise max.message.bytes of the topic and message.max.bytes of the broker",
+    KafkaError.MSG_SIZE_TOO_LARGE: "raise max.message.bytes of the topic and message.max.bytes of the broker; or, where single records are smaller"
+    " than these, lower minercdc.kafka.client.batch.size, since records that are sent together count as one",
     KafkaError.RECORD_LIST_TOO_LARGE: "raise segment.bytes of the topic, or lower minercdc.kafka.client.batch.size",
     KafkaError.TOPIC_AUTHORIZATION_FAILED: _PERMIT,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: _PERMIT,
@@ -56,23 +66,25 @@ MISSING_TOPIC: Final = frozenset(
 FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
 
 
-def refusal_of(error: KafkaError, topic: str) -> Refusal | None:
-    """Why a record of a topic would be refused at each try, though those of other topics are not; None for another error."""
+def refusal_of(error: KafkaError, topic: str, *, keyed: bool) -> Refusal | None:
+    """Why a record of a topic would be refused at each try, though those of other topics are not; None for another error.
+
+    :param keyed: the record has a key.
+    """
     what = f"Kafka does not take a record of topic {topic} ({error.name()})"
+    time = _TIME_FIX.format(topic=topic)
+    # librdkafka reports INVALID_TIMESTAMP for a record that was sent alone only; for those of a batch INVALID_RECORD.
+    if error.code() == KafkaError.INVALID_RECORD and keyed:
+        return Refusal(f"{what}: {_TIME}; or its schema is not the one that the brokers want", f"{time} {_SCHEMA_FIX}")
     if error.code() == KafkaError.INVALID_RECORD:
         return Refusal(
-            f"{what}, as one without a key where the topic is compacted",
+            f"{what}: it has no key, and the topic is compacted; or {_TIME}",
             "A compacted topic takes no record without a key: give the table one (message.key.columns), or the topic another policy"
-            f" (kafka-configs.sh --alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=delete). Where the brokers"
-            " check schemas, the topic's subject has to have that of the records.",
+            f" (kafka-configs.sh --alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=delete)."
+            f" Where it is not compacted: {time} {_SCHEMA_FIX}",
         )
     if error.code() == KafkaError.INVALID_TIMESTAMP:
-        return Refusal(
-            f"{what}: its time, which is this machine's or that of table.field.event.timestamp, is too far from the broker's for"
-            " message.timestamp.before.max.ms or message.timestamp.after.max.ms of the topic",
-            "Compare the clocks of this machine and of the brokers, or remove these settings of the topic (kafka-configs.sh --alter"
-            f" --entity-type topics --entity-name {topic} --delete-config message.timestamp.before.max.ms,message.timestamp.after.max.ms).",
-        )
+        return Refusal(f"{what}: {_TIME}", time)
     return None
 
 

@@ -22,14 +22,7 @@ from minercdc.errors import DeliveryError, FencedError, SinkError
 from minercdc.messages.large_records import LargeRecords, shown_key
 from minercdc.messages.topics import TopicNames
 from minercdc.sinks.kafka.client import KafkaClient
-from minercdc.sinks.kafka.codes import (
-    FINAL,
-    MISSING_TOPIC,
-    classify,
-    classify_lost,
-    missing_topic,
-    refusal_of,
-)
+from minercdc.sinks.kafka.codes import FINAL, MISSING_TOPIC, classify, classify_lost, missing_topic, refusal_of
 from minercdc.sinks.kafka.ownership import Ownership
 from minercdc.stream.contracts import Record
 from minercdc.stream.offset import Offset
@@ -87,7 +80,7 @@ class KafkaSink:
         self._large = large
         self._open = False
         self._undelivered: Undelivered | None = None
-        self._refused_record: tuple[str, KafkaError] | None = (
+        self._refused_record: tuple[str, KafkaError, bool] | None = (
             None  # topic and error of a record that Kafka does not take as it is
         )
         self._one_partition = {topics.schema_changes, topics.schema_history, topics.notifications, topics.heartbeats}
@@ -113,8 +106,9 @@ class KafkaSink:
         if error.code() in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
             return
         size = len(message.value() or b"")
-        if refusal_of(error, message.topic()) is not None or error.code() in MISSING_TOPIC:
-            self._refused_record = message.topic(), error
+        keyed = message.key() is not None
+        if refusal_of(error, message.topic(), keyed=keyed) is not None or error.code() in MISSING_TOPIC:
+            self._refused_record = message.topic(), error, keyed
         if self._undelivered is None or size > self._undelivered.size:
             what = f"topic {message.topic()}, key {shown_key(message.key())}, {size} bytes"
             self._undelivered = Undelivered(error, what, size)
@@ -271,8 +265,8 @@ class KafkaSink:
         and not created; None without one. Raises DeliveryError or SinkError when Kafka does not say which topics there are."""
         if self._refused_record is None:
             return None
-        topic, error = self._refused_record
-        refusal = refusal_of(error, topic)
+        topic, error, keyed = self._refused_record
+        refusal = refusal_of(error, topic, keyed=keyed)
         if refusal is None and not self._client.creates_topics and not self._client.existing([topic]):
             refusal = missing_topic(topic)
         return None if refusal is None else self._client.refused.note(topic, refusal)

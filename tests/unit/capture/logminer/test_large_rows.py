@@ -554,6 +554,30 @@ def test_an_update_after_a_basicfiles_pieces_ends_their_statement(either: Miner,
 
 
 @pytest.mark.parametrize(
+    ("assigned", "after"),
+    [(""""T" = 'u'""", ("1", "u", "abcdef", X)), (""""T" = 'u', "C" = 'new'""", ("1", "u", "new", X))],
+)
+def test_an_update_of_other_columns_after_a_basicfiles_pieces_ends_their_statement(
+    either: Miner, redo: Large, dialect: Any, assigned: str, after: tuple[object, ...]
+) -> None:
+    trimmed(redo, dialect, 0)
+    written(redo, dialect)
+    redo.update_doc(1, assigned)
+    redo.update_doc(1, """"T" = 'v'""", "r1", t="u")
+    assert changes(either, redo) == [("u", X_ROW, after), ("u", ("1", "u", X, X), ("1", "v", X, X))]
+
+
+def test_an_update_of_other_columns_after_the_row_that_ends_the_pieces_is_another(
+    either: Miner, redo: Large, dialect: Any
+) -> None:
+    trimmed(redo, dialect, 0)
+    written(redo, dialect)
+    ended(redo)
+    redo.update_doc(1, """"T" = 'u'""")
+    assert changes(either, redo) == [("u", X_ROW, ("1", "t", "abcdef", X)), ("u", X_ROW, ("1", "u", X, X))]
+
+
+@pytest.mark.parametrize(
     "last",
     [
         pytest.param(lambda r, d: ended(r), id="the row that ends it"),

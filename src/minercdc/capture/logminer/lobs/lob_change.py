@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -134,7 +134,7 @@ class Pending:
 
     def takes(self, update: Assembled) -> bool:
         """Take the LOBs of an UPDATE with a ROW_ID over into this change, if this takes LOBs, can be of the same row, and
-        lacks all that the UPDATE sets; or leave out one with the placeholder that only says what this has in pieces. Else nothing is
+        lacks all that the UPDATE sets, or has a BasicFile's pieces whose statement it ends; or leave out one with the placeholder that only says what this has in pieces. Else nothing is
         taken: False."""
         before, after, row_id = update.before, update.after, update.row_id
         if not self.takes_lobs or update.op is not Op.UPDATE or before is None or after is None:
@@ -149,8 +149,11 @@ class Pending:
             return False
         late = update.decoder.lobs | update.decoder.strings
         lacking = self.awaited if is_insert else {i for i in late if not self.has(i) or self._is_renewed(i, after[i])}
-        if not changed or not changed <= lacking:
+        plain = changed - late
+        if not changed or not changed & late <= lacking or (plain and not self._is_ended_by(plain)):
             return False
+        self._know_before(before)
+        self.is_ended = self.is_ended or bool(plain)
         for i in changed:
             self.after[i] = after[i]
             self.values.pop(i, None)
@@ -162,6 +165,18 @@ class Pending:
         """Whether it has only pieces so far, of a statement that has not ended."""
         is_first = self.change.row.code >= OpCode.LOB_LOCATOR and self.change.op is Op.UPDATE
         return is_first and bool(self.values) and not (self.is_in_place or self.is_ended)
+
+    def _is_ended_by(self, plain: Set[int]) -> bool:
+        """Whether an UPDATE with a ROW_ID that also sets these other columns ends the statement of a BasicFile's pieces: a statement with
+        LOBs outside the row that had ended would have a row that ends it. One that changes the key is on its own."""
+        refilled = all(value.is_refilled for value in self.values.values())
+        return self._is_of_pieces() and refilled and plain.isdisjoint(self.change.decoder.schema.key)
+
+    def _know_before(self, before: Row) -> None:
+        """Take from the condition of a later row of the statement what the change does not know of the row before it."""
+        known = self.change.before
+        if known is not None:
+            self.change.before = tuple(new if old is UNAVAILABLE else old for old, new in zip(known, before, strict=True))
 
     def _is_renewed(self, column: int, value: Value) -> bool:
         """Whether the UPDATE that ends the statement has the value of a LOB that was emptied and then written. An empty value is

@@ -18,8 +18,8 @@ What belongs to one change:
         9, 10+, 11, 29  pieces of one LOB column that does not fit: begun by a locator (9)
     UPDATE[-]           of plain columns; the LOB columns of the same statement follow likewise
     UPDATE[R]           complete, with the LOBs that fit
-    11(0), 10+          a BasicFile's LOB, emptied and written; an UPDATE[R] of it that follows at once is of the same statement, and so
-                        is an UPDATE[-] that says it empty. Emptied after it was written, it is as it was written
+    11(0), 10+          a BasicFile's LOB, emptied and written; an UPDATE[R] that follows at once is of the same statement, also one of
+                        other columns, and so is an UPDATE[-] that says it empty. Emptied after it was written, it is as it was written
     0[R]                ends a statement with pieces: those that follow are another's
     68, 70+, 71         an XML document for the INSERT or UPDATE before it, or of an UPDATE of that column alone
     91, 92+, 93         a string beyond 4000 bytes, likewise

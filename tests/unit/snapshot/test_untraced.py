@@ -1,0 +1,113 @@
+"""DDL that moves rows, or makes some go or come without redo of them, while a snapshot reads its table."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from tests.unit.signals.model import TABLE, At, ModelReader, T, World, stage_of
+
+from minercdc.schema.table import TableId, TableNames
+from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
+from minercdc.snapshot.incremental.outcome import Outcome
+from minercdc.snapshot.incremental.untraced import Untraced, untraced_by
+from minercdc.stream.events import Event, Progress, SchemaChange, Scn
+from minercdc.stream.offset import AdHocSnapshot, SignalState, TableRead
+
+BY_KEY = TableRead("S.T", order=("ID",), last=("4",), maximum=("9",), rows=4, chunks=2)
+BY_ROWID = replace(BY_KEY, order=("ROWID",), last=("R4",), maximum=("R9",))
+MOVE = "ALTER TABLE T MOVE"
+EXCHANGE = "ALTER TABLE T EXCHANGE PARTITION P WITH TABLE X"
+DDL_SCN = 70
+
+
+class Starts(ModelReader):
+    """Reads nothing; keeps from where, and as of which SCN at the earliest, it was to read."""
+
+    def __init__(self) -> None:
+        self.starts: list[tuple[TableRead, int]] = []
+
+    def start(self, table: TableId, state: TableRead, surrogate: str, least_scn: int) -> None:
+        self.starts.append((state, least_scn))
+
+    def first(self) -> Outcome | None:
+        return None
+
+    def floor(self) -> int:
+        return 0
+
+    def stop(self) -> None:
+        pass
+
+
+def changed(ddl: str, *, truncate: bool = False) -> SchemaChange:
+    return SchemaChange(T, TABLE, TABLE, ddl, Scn(DDL_SCN), 0, truncate=truncate)
+
+
+def through(change: SchemaChange, table: TableRead) -> tuple[list[tuple[TableRead, int]], TableRead]:
+    """What the reader was started with, and the table's state in the last Progress."""
+    reader = Starts()
+    world = World([], random.Random(1), threads=False)
+    stage = stage_of(world, 2)
+    stage._incremental = IncrementalSnapshots(reader, world.tables.find, lambda _: None, TableNames("PDB"))
+
+    def stream() -> Iterator[Event]:
+        yield Progress(At(0, 50), Scn(50), 0)
+        yield change
+        yield Progress(At(1, 60), Scn(60), 0)
+
+    state = SignalState(snapshots=(AdHocSnapshot("i", False, ("PDB.S.T",), (table,)),))
+    events = list(stage.through(stream(), At(0, 50), state, threading.Event()))
+    last = events[-1]
+    assert isinstance(last, Progress)
+    assert last.signals is not None
+    return reader.starts, last.signals.snapshots[0].tables[0]
+
+
+@pytest.mark.parametrize(
+    ("ddl", "table", "again"),
+    [
+        (MOVE, BY_ROWID, True),
+        ("ALTER TABLE T SHRINK SPACE", BY_ROWID, True),
+        (MOVE, BY_KEY, False),
+        (EXCHANGE, BY_KEY, True),
+        (EXCHANGE, BY_ROWID, True),
+        ("ALTER TABLE T DROP PARTITION P", BY_KEY, True),
+        ("FLASHBACK TABLE T TO BEFORE DROP", BY_KEY, True),
+        ("TRUNCATE TABLE P CASCADE", BY_KEY, True),
+    ],
+)
+def test_what_was_read_before_rows_moved_or_went_is_not_delivered_after_it(ddl: str, table: TableRead, again: bool) -> None:
+    starts, state = through(changed(ddl), table)
+    expected = replace(table, order=(), last=(), maximum=()) if again else table
+    assert state == expected
+    assert starts == [(table, 50), (expected, DDL_SCN)]
+
+
+@pytest.mark.parametrize("ddl", ["ALTER TABLE T ADD (C NUMBER)", "COMMENT ON TABLE T IS 'x'", ""])
+def test_other_ddl_lets_the_reader_read_on(ddl: str) -> None:
+    assert through(changed(ddl), BY_ROWID) == ([(BY_ROWID, 50)], BY_ROWID)
+
+
+def test_a_truncate_of_the_whole_table_is_a_change_of_the_stream() -> None:
+    assert untraced_by(changed("TRUNCATE TABLE T", truncate=True)) is Untraced.NOTHING
+
+
+def test_a_blocking_snapshot_goes_on_after_a_rowid_no_more_once_rows_have_others() -> None:
+    """Its SCN is to be fixed again; without an SCN that the stream comes to, nothing is read."""
+    world = World([], random.Random(1), threads=False)
+    stage = stage_of(world, 2)
+
+    def stream() -> Iterator[Event]:
+        yield changed(MOVE)
+        yield Progress(At(0, 0), Scn(0), 0)
+
+    read = TableRead("S.T", last=("R004",), rows=4)
+    state = SignalState(snapshots=(AdHocSnapshot("b", True, ("PDB.S.T",), (read,)),))
+    *_, last = stage.through(stream(), At(0, 0), state, threading.Event())
+    assert isinstance(last, Progress)
+    assert last.signals is not None
+    assert [one.tables for one in last.signals.snapshots] == [(replace(read, last=()),)]
