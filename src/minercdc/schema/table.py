@@ -181,6 +181,8 @@ class TableSchema:
         where it is partitioned by reference. '' where that is not known. Not compared, either.
     :param listed_at: `parts` has all partitions that rows after this time of the database's host may lie in, but those that rows or
         the parent make. None: not known. Not compared, either.
+    :param hidden_known: `stored` has the columns that Oracle makes itself, too. False: an earlier release stored the table, which did
+        not know them. Not compared, either.
     """
 
     id: TableId
@@ -197,6 +199,7 @@ class TableSchema:
     read_at: datetime | None = field(default=None, compare=False)
     parts_from: str = field(default="", compare=False)
     listed_at: datetime | None = field(default=None, compare=False)
+    hidden_known: bool = field(default=True, compare=False)
 
     def positions(self) -> dict[str, int]:
         """The position of each column, by its name; made at each call."""

@@ -259,15 +259,19 @@ def test_the_history_keeps_constraints_and_loads_those_of_earlier_releases() -> 
     (document,) = remembered(SchemaChange(ITEM, None, known, "", Scn(1), 0))
     assert isinstance(document, dict)
     loaded = table_of(document)
-    assert (loaded, loaded.keys, loaded.not_nulls) == (known, known.keys, known.not_nulls)
+    assert (loaded, loaded.keys, loaded.not_nulls, loaded.hidden_known) == (known, known.keys, known.not_nulls, True)
     structure = document["table"]
     assert isinstance(structure, dict)
     attributes = structure["attributes"]
     assert isinstance(attributes, list)
-    old = [one for one in attributes if isinstance(one, dict) and one["name"] not in ("NOT_NULLS", "KEYS")]
+    old = [
+        one
+        for one in attributes
+        if isinstance(one, dict) and one["name"] not in ("NOT_NULLS", "KEYS", "HIDDEN_COLUMNS_KNOWN")
+    ]
     structure["attributes"] = [*old, {"name": "KEYS", "value": '[["P", ["ID"], "PK", true, true]]'}]
     loaded = table_of(document)
-    assert (loaded.keys, loaded.not_nulls) == ((PK,), None)
+    assert (loaded.keys, loaded.not_nulls, loaded.hidden_known) == ((PK,), None, False)
     # Which of its columns are NOT NULL without the key is looked up.
     assert required(altered("drop primary key", loaded, TIGHT)) == "ID"
     assert required(altered("drop primary key", loaded, LOOSE)) == ""
