@@ -370,6 +370,33 @@ def test_ddl_of_other_schemas_and_on_other_tables_concerns_the_captured_ones(
     lab.app.close()
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_an_index_that_was_there_before_a_key_identifies_rows_after_it(
+    sandbox: SandboxProcess, tmp_path: Path, late: bool
+) -> None:
+    """Whether the statements are followed one by one, or when all is over."""
+    lab = make_lab(sandbox, tmp_path)
+    for name, using in {"given": "using index given_i", "found": "", "own": ""}.items():
+        lab.run(f"create table {name} (id number(9) constraint {name}_nn not null)")
+        if name != "own":
+            lab.run(f"create unique index {name}_i on {name} (id)")
+        lab.run(f"alter table {name} add constraint {name}_pk primary key (id) {using}")
+    time.sleep(1.1)  # an index of the second of a statement counts as later
+    reader = Reader(lab).take_snapshot()
+    for number, statement in enumerate(("drop primary key", "add primary key (id)", "disable primary key")):
+        for name in ("given", "found", "own"):
+            lab.run(f"alter table {name} {statement}")
+        if not late:
+            reader.until_marker(number)
+    reader.until_marker(9)
+    keys = [
+        (change.table.table, bool(change.after.key)) for change in reader.schema_changes() if change.after and change.ddl
+    ]
+    one = {"GIVEN": True, "FOUND": True, "OWN": False}
+    assert keys[-9:] == [*one.items(), *dict.fromkeys(one, True).items(), *one.items()]
+    lab.app.close()
+
+
 def test_hidden_columns_that_an_earlier_release_did_not_note_are_looked_up(sandbox: SandboxProcess, tmp_path: Path) -> None:
     """Rows of a version that the dictionary does not have any more, which name columns by their places."""
     lab = make_lab(sandbox, tmp_path)
