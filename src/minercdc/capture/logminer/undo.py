@@ -185,7 +185,13 @@ class _Doubts:
         if not self._values:
             self._take_out([*takewhile(self._is_undone, self._history())])
             return None
-        while changes := self._changes():
+        while (newest := next(self._history(), None)) is not None:
+            if self._is_contradicted(newest):
+                self._take_out([newest])
+                continue
+            changes = self._changes()
+            if not changes:
+                break
             latest = changes[0]
             if self._is_kept(latest):
                 if self._changed_nothing(latest):  # without it the row is the same, undone or not
@@ -211,6 +217,19 @@ class _Doubts:
             return False
         parsed = self._parsed(seen.row)
         return parsed is not None and parsed.new.keys() <= self._large and not parsed.new.keys() <= self._set_back.keys()
+
+    def _is_contradicted(self, seen: _Seen) -> bool:
+        """Whether a change is undone because a string is set back to a short value that it did not give, though `undo` is not of it, which
+        sets more back: its own undo row did not say so, as in `_is_undone`."""
+        if seen.doubted is not None or seen.row.code != OpCode.UPDATE or not _has_row_id(seen.row):
+            return False
+        parsed = self._parsed(seen.row)
+        if parsed is None or not parsed.new.keys() <= self._large or parsed.new.keys() <= self._values.keys():
+            return False
+        return any(
+            self._is_short(name) and self._values[name] != parsed.new[name]
+            for name in parsed.new.keys() & self._values.keys()
+        )
 
     def _history(self) -> Iterator[_Seen]:
         """What is known to be of the row, newest first."""

@@ -22,7 +22,7 @@ from tests.unit.capture.logminer.test_large_rows import DOC, LONG
 from minercdc.capture.logminer.keeping import KeepingRules
 from minercdc.capture.logminer.row import LARGE_CODES, PLACEHOLDER_ROW_ID, OpCode
 from minercdc.events import UNAVAILABLE, ChangeEvent
-from minercdc.schema.table import TableId
+from minercdc.schema.table import Column, TableId
 
 
 def test_e65_savepoint_cancels_the_latest_change_of_the_row(miner: Miner) -> None:
@@ -424,6 +424,7 @@ def test_what_is_set_back_to_the_value_of_a_change_came_after_it(tmp_path: Path,
 
 # ---- a string beyond 4000 bytes, whose rows are not selected without `lob.enabled`, may have been set and undone ----
 
+TWO = replace(LONG, columns=(*LONG.columns, Column("X", "VARCHAR2", 32767)))
 L1, L2 = "1" * 5000, "2" * 5000
 LOST = "unavailable"
 
@@ -445,6 +446,15 @@ def set_only_t(value: str) -> Step:
 
 def t_back(redo: Redo) -> None:
     on_long(redo, OpCode.UPDATE, """update "LAB"."LONG" set "T" = 't'""", rollback=1)
+
+
+def set_both(value: str) -> Step:
+    sql = f"""update "LAB"."LONG" set "V" = '{value}', "X" = NULL where "ID" = '1' and "T" = 't';"""
+    return lambda redo: on_long(redo, OpCode.UPDATE, sql)
+
+
+def both_back(value: str) -> Step:
+    return lambda redo: on_long(redo, OpCode.UPDATE, f"""update "LAB"."LONG" set "V" = '{value}', "X" = NULL""", rollback=1)
 
 
 def insert_back(redo: Redo) -> None:
@@ -491,6 +501,7 @@ STRINGS: dict[str, tuple[list[Step], list[str | None]]] = {
         [set_only_t("undone"), set_v(None), back_to(None), t_back],
         [],
     ),
+    "with a string that it left as it was": ([set_v("undone"), set_both("undone"), both_back("undone"), back_to("old")], []),
     "with another column, which is always seen": ([set_v("kept"), set_v("undone", "x"), back_to(L1, "t")], ["kept"]),
 }
 
@@ -499,7 +510,7 @@ STRINGS: dict[str, tuple[list[Step], list[str | None]]] = {
 def strings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Miner]:
     keep = KeepingRules(timedelta(0), "16 digits") if request.param == "kept" else None
     memory_max = 1 << 30 if request.param == "in memory" else 1
-    miner = Miner(tmp_path, tables=(LONG, ITEM), memory_max=memory_max, keep=keep)
+    miner = Miner(tmp_path, tables=(TWO, ITEM), memory_max=memory_max, keep=keep)
     yield miner
     miner.assembly.close()
 
