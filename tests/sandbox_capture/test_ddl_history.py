@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,14 @@ STEPS = (
     "alter table h add (onnull number default on null 3, chk number check (chk is not null))",
     "alter table h add primary key (onnull)",
     "alter table h disable primary key",
+    "alter table h drop primary key",
+    "alter table h modify id constraint h_id_nn not null",
+    "create unique index h_j on h (id)",
+    "alter table h add constraint h_id primary key (id) using index h_j",
+    "alter table h drop constraint h_id",
+    "alter table h add primary key (id)",
+    "alter table h disable primary key",
+    "alter table h enable primary key",
     "rename h to h2",
 )
 
@@ -136,9 +145,15 @@ def test_the_shape_of_each_time_is_known_when_all_is_over(sandbox: SandboxProces
 
 
 def facts(table: TableSchema) -> object:
-    """What has to be as in the dictionary: an UNUSED column has a name there that DDL does not say."""
+    """What has to be as in the dictionary: an UNUSED column has a name there that DDL does not say, and an index that was there before
+    its constraint is not listed beside it."""
+    of_constraints = {key.columns for key in table.keys or () if key.kind != "I" and key.enabled}
     stored = ["" if name.startswith("SYS_C") else name for name in table.stored]
-    keys = sorted((key.kind, key.columns, key.holds) for key in table.keys or ())
+    keys = sorted(
+        (key.kind, key.columns, key.holds)
+        for key in table.keys or ()
+        if key.kind != "I" or key.columns not in of_constraints
+    )
     not_nulls = sorted((one.column, one.holds) for one in table.not_nulls or ())
     return without_versions(table).columns, table.key, stored, keys, not_nulls
 
@@ -352,6 +367,59 @@ def test_ddl_of_other_schemas_and_on_other_tables_concerns_the_captured_ones(
         "X": [("1", "1"), ("2", "2")],
         "P": [("3", "3")],
     }
+    lab.app.close()
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_an_index_that_was_there_before_a_key_identifies_rows_after_it(
+    sandbox: SandboxProcess, tmp_path: Path, late: bool
+) -> None:
+    """Whether the statements are followed one by one, or when all is over."""
+    lab = make_lab(sandbox, tmp_path)
+    for name, using in {"given": "using index given_i", "found": "", "own": ""}.items():
+        lab.run(f"create table {name} (id number(9) constraint {name}_nn not null)")
+        if name != "own":
+            lab.run(f"create unique index {name}_i on {name} (id)")
+        lab.run(f"alter table {name} add constraint {name}_pk primary key (id) {using}")
+    time.sleep(1.1)  # an index of the second of a statement counts as later
+    reader = Reader(lab).take_snapshot()
+    for number, statement in enumerate(("drop primary key", "add primary key (id)", "disable primary key")):
+        for name in ("given", "found", "own"):
+            lab.run(f"alter table {name} {statement}")
+        if not late:
+            reader.until_marker(number)
+    reader.until_marker(9)
+    keys = [
+        (change.table.table, bool(change.after.key)) for change in reader.schema_changes() if change.after and change.ddl
+    ]
+    one = {"GIVEN": True, "FOUND": True, "OWN": False}
+    assert keys[-9:] == [*one.items(), *dict.fromkeys(one, True).items(), *one.items()]
+    lab.app.close()
+
+
+def test_hidden_columns_that_an_earlier_release_did_not_note_are_looked_up(sandbox: SandboxProcess, tmp_path: Path) -> None:
+    """Rows of a version that the dictionary does not have any more, which name columns by their places."""
+    lab = make_lab(sandbox, tmp_path)
+    for name in ("quiet", "altered"):
+        lab.run(
+            f"create table {name} (id number(9) primary key)", f"alter table {name} add supplemental log data (all) columns"
+        )
+        lab.run(f"alter table {name} add n number(9) default 5")
+    time.sleep(6)  # of the time of an SCN some seconds are not known
+    first = Reader(lab).take_snapshot(with_rows=False).until_marker(1)
+    for table in list(first.tables):
+        stored = tuple(name for name in table.stored if not name.startswith("SYS_NC"))
+        assert (stored != table.stored) is (table.id.table in ("QUIET", "ALTERED"))
+        first.tables.put(replace(table, stored=stored, hidden_known=False))
+    lab.run("insert into altered values (1, 1)", "commit", "alter table altered add m number(9)")
+    assert isinstance(first.position, LogMinerPosition)
+    second = Reader(lab, first.position, first.tables)
+    second.until_marker(2, on_failure="suspend")
+    assert [str(event.table).split(".")[1] for event in second.events if isinstance(event, UndecodableRow)] == ["ALTERED"]
+    lab.run("insert into quiet values (1, 1)", "update quiet set n = 2", "commit", "alter table quiet add m number(9)")
+    assert isinstance(second.position, LogMinerPosition)
+    third = Reader(lab, second.position, second.tables).until_marker(3, on_failure="suspend")
+    assert third.changes("QUIET") == [("c", None, ("1", "1")), ("u", ("1", "1"), ("1", "2"))]
     lab.app.close()
 
 

@@ -263,6 +263,35 @@ def test_a_short_string_stays_when_a_long_one_after_it_is_undone(
     assert [(op, after) for op, _, after in reader.changes()] == [("u", ("1", "new")), ("c", ("2", None))]
 
 
+@pytest.mark.parametrize("lobs", [True, False])
+def test_a_short_string_stays_when_two_long_ones_after_it_are_undone(
+    release: SandboxProcess, tmp_path: Path, lobs: bool
+) -> None:
+    """The first undo row has the first long one: only the second shows that the short one was not undone."""
+    lab = make_lab(release, tmp_path, **{"lob.enabled": lobs})
+    lab.run(
+        "create table w (id number(9) primary key, v varchar2(32767))",
+        "alter table w add supplemental log data (all) columns",
+        "insert into w values (1, 'old')",
+        "insert into w values (2, 'old')",
+        "commit",
+    )
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run("update w set v = 'new'", "savepoint s")
+    for text in ("long", "more"):
+        for key in (1, 2):  # two rows in turn
+            execute(lab, "update w set v = :1 where id = :2", text * 2000, key)
+    lab.run("rollback to savepoint s", "commit")
+    execute(lab, "update w set v = :1 where id = 2", BIG)
+    lab.run("commit", "update w set v = 'undone' where id = 2", "rollback", "savepoint s")
+    lab.run("update w set v = 'undone' where id = 2", "rollback to savepoint s", "commit")
+    reader.until_marker(1)
+    long = (
+        [("u", ("2", BIG))] if lobs else [("u", ("2", UNAVAILABLE))]
+    )  # without, nothing shows whether this is what was undone
+    assert [(op, after) for op, _, after in reader.changes()] == [("u", ("1", "new")), ("u", ("2", "new")), *long]
+
+
 def test_xml_documents(lab: Lab, reader: Reader) -> None:
     execute(lab, "insert into xd values (1, 'a', '<a>it''s</a>')")
     execute(lab, "insert into xd values (2, 'b', null)")

@@ -146,6 +146,8 @@ def _attributes(table: TableSchema) -> dict[str, str]:
         "VERSION": str(table.version),
         "STORED_COLUMNS": json.dumps(table.stored),
     }
+    if table.hidden_known:
+        found["HIDDEN_COLUMNS_KNOWN"] = "true"
     if table.parts is not None:
         found["PARTITION_IDS"] = _as_ranges(table.parts)
     if table.keys is not None:
@@ -292,4 +294,5 @@ def table_of(change: Mapping[str, Any]) -> TableSchema:
         listed_at=datetime.fromisoformat(attributes["PARTITIONS_LISTED_AT"])
         if "PARTITIONS_LISTED_AT" in attributes
         else None,
+        hidden_known=attributes.get("HIDDEN_COLUMNS_KNOWN") == "true",
     )

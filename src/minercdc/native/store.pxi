@@ -246,9 +246,9 @@ cdef class OpenTransaction:
         self.seen_later, self.seen_at = later, end
         return end
 
-    def undo(self, fields, large):
+    def undo(self, fields, unseen):
         """See `transactions.Transaction.undo`."""
-        return self.buffer.undo_change(self, fields, large)
+        return self.buffer.undo_change(self, fields, unseen)
 
     cdef int undo_plain(self, const mined_row *undone) except -2:
         """Take out what an undo row of a table without large columns cancels: 1; 0 when no change of its row is there, -1 when
@@ -296,6 +296,22 @@ cdef class OpenTransaction:
     def take_out(self, size_t later):
         """See `transactions.Transaction.take_out`."""
         self.remove(self.locate(later))
+
+    def put_in_place(self, size_t later, rows):
+        """See `transactions.Transaction.put_in_place`."""
+        cdef mined_row mined
+        cdef list kept = []
+        cdef list newer = []
+        cdef size_t left
+        cdef int64_t changes = self.changes
+        for left in range(later):
+            newer.append(self.row_before(0))
+            self.take_out(0)
+        self.take_out(0)
+        for row in (*rows, *reversed(newer)):
+            self.buffer.read(row, &mined, kept)
+            self.put(&mined)
+        self.changes = changes
 
     @property
     def without_address(self):
@@ -692,7 +708,7 @@ cdef class TransactionBuffer:
         if transaction is not None and not (address is None and transaction.is_repeated(row)):
             self.append_row(transaction, &mined)
 
-    def undo(self, row, address, large):
+    def undo(self, row, address, unseen):
         cdef mined_row mined
         cdef list kept = []
         self.read(row, &mined, kept)
@@ -700,7 +716,7 @@ cdef class TransactionBuffer:
         if transaction is None or (address is None and transaction.is_repeated(row)):
             return False
         cdef int64_t before = transaction.cost()
-        undone = transaction.undo(row, large)
+        undone = transaction.undo(row, unseen)
         self.held_bytes += transaction.cost() - before
         return undone
 

@@ -177,10 +177,14 @@ class TableSchema:
         release stored. Not compared, either.
     :param changed: when each constraint was last made, enabled or disabled, by its name, in the time of the database's host; of a
         shape that was read from the dictionary just now. Not compared, either.
+    :param indexes: its unique indexes, those of constraints among them, as keys of kind `I`, with the time of the database's host when each was
+        made; of a shape that was read from the dictionary just now. Not compared, either.
     :param parts_from: what makes its partitions: DDL; ROWS, where INTERVAL or AUTOMATIC makes one for a row that has none; PARENT,
         where it is partitioned by reference. '' where that is not known. Not compared, either.
     :param listed_at: `parts` has all partitions that rows after this time of the database's host may lie in, but those that rows or
         the parent make. None: not known. Not compared, either.
+    :param hidden_known: `stored` has the columns that Oracle makes itself, too. False: an earlier release stored the table, which did
+        not know them. Not compared, either.
     """
 
     id: TableId
@@ -194,9 +198,11 @@ class TableSchema:
     keys: tuple[Key, ...] | None = field(default=None, compare=False)
     not_nulls: tuple[NotNull, ...] | None = field(default=None, compare=False)
     changed: Mapping[str, datetime] = field(default_factory=dict, compare=False)
+    indexes: Mapping[Key, datetime] = field(default_factory=dict, compare=False)
     read_at: datetime | None = field(default=None, compare=False)
     parts_from: str = field(default="", compare=False)
     listed_at: datetime | None = field(default=None, compare=False)
+    hidden_known: bool = field(default=True, compare=False)
 
     def positions(self) -> dict[str, int]:
         """The position of each column, by its name; made at each call."""

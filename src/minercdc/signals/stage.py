@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 _GONE = (
     "rows went or came without redo of them (those that went have no delete in the topic: a new topic and snapshot, or"
-    " `minercdc lake rebuild`, leave them out)"
+    " minercdc lake rebuild CONFIG, leave them out)"
 )
 _PAUSED_SECONDS = 5.0  # between two looks whether this process still owns the connector's name
 

@@ -257,7 +257,7 @@ class SchemaChange:
     :param time_us: of the statement, or when the snapshot read the structure; microseconds since the epoch in UTC.
     :param truncate: the statement was a TRUNCATE, which changes no shape.
     :param left_out: a TRUNCATE of a table that is suspended, or read again: it is no message of the table.
-    :param ids_only: nothing has changed but what is known of the table's partitions: it is for the schema history, and no message.
+    :param ids_only: nothing has changed but what is known of the table's partitions, keys or stored columns: it is for the schema history, and no message.
     :param snapshot: found by a snapshot, not read from redo.
     :param rows: the snapshot is an initial one that reads the table's rows, too, as of `scn`.
     :param tx_id, user, redo_thread: of the statement; None when not known.

@@ -23,8 +23,17 @@ def is_large(column: Column) -> bool:
 
 def large_names(schema: TableSchema) -> frozenset[str]:
     """Names of the columns of which `is_large` holds, and of those that are stored and left out of the schema."""
-    names = schema.positions()
-    return frozenset(c.name for c in schema.columns if is_large(c)) | {name for name in schema.stored if name not in names}
+    return frozenset(c.name for c in schema.columns if is_large(c)) | unread_names(schema)
+
+
+def unread_names(schema: TableSchema) -> frozenset[str]:
+    """Names of the columns that are stored and left out of the schema."""
+    return frozenset(schema.stored) - schema.positions().keys()
+
+
+def string_types(schema: TableSchema) -> dict[str, str]:
+    """The types of the strings and RAWs of a table that may lie outside the row, by name."""
+    return {c.name: c.type_name for c in schema.columns if c.type_name in _EXTENDED and is_large(c)}
 
 
 def without_unsupported(schema: TableSchema) -> TableSchema:

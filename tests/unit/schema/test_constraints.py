@@ -254,20 +254,44 @@ def test_not_null_constraints_of_the_dictionary_say_the_same_as_its_columns() ->
     assert not_nulls_of(columns, [Key("P", ("C",), "PK", deferrable=True)], rows) == found
 
 
+@pytest.mark.parametrize(
+    ("sql", "made", "key"),
+    [
+        ("drop primary key", -1, "ID"),
+        ("disable primary key", -1, "ID"),
+        ("drop constraint pk", -1, "ID"),
+        ("drop primary key", 0, ""),  # a later one, as far as can be said
+        ("drop primary key", 3600, ""),
+        ("drop primary key add primary key (name)", -1, "NAME"),
+        ("modify primary key novalidate", -1, ""),
+    ],
+)
+def test_a_unique_index_that_was_there_before_a_key_stays_after_it(sql: str, made: int, key: str) -> None:
+    """The dictionary has it now, and no later one: without KEEP INDEX only what was made for the key goes."""
+    known, index = table([PK], [OF_ID, NN]), Key("I", ("ID",), "I")
+    present = replace(known, keys=(index,), indexes={index: NOON + timedelta(seconds=made)})
+    after = altered(sql, known, present)
+    assert "".join(after.columns[i].name for i in after.key) == key
+
+
 def test_the_history_keeps_constraints_and_loads_those_of_earlier_releases() -> None:
     known = table([PK, Key("U", ("V",), "UK", deferrable=True)], [NotNull("NAME", "NN", validated=False)])
     (document,) = remembered(SchemaChange(ITEM, None, known, "", Scn(1), 0))
     assert isinstance(document, dict)
     loaded = table_of(document)
-    assert (loaded, loaded.keys, loaded.not_nulls) == (known, known.keys, known.not_nulls)
+    assert (loaded, loaded.keys, loaded.not_nulls, loaded.hidden_known) == (known, known.keys, known.not_nulls, True)
     structure = document["table"]
     assert isinstance(structure, dict)
     attributes = structure["attributes"]
     assert isinstance(attributes, list)
-    old = [one for one in attributes if isinstance(one, dict) and one["name"] not in ("NOT_NULLS", "KEYS")]
+    old = [
+        one
+        for one in attributes
+        if isinstance(one, dict) and one["name"] not in ("NOT_NULLS", "KEYS", "HIDDEN_COLUMNS_KNOWN")
+    ]
     structure["attributes"] = [*old, {"name": "KEYS", "value": '[["P", ["ID"], "PK", true, true]]'}]
     loaded = table_of(document)
-    assert (loaded.keys, loaded.not_nulls) == ((PK,), None)
+    assert (loaded.keys, loaded.not_nulls, loaded.hidden_known) == ((PK,), None, False)
     # Which of its columns are NOT NULL without the key is looked up.
     assert required(altered("drop primary key", loaded, TIGHT)) == "ID"
     assert required(altered("drop primary key", loaded, LOOSE)) == ""

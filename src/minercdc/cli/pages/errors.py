@@ -128,7 +128,11 @@ it stay as they are, which is why the suspended table is read again then.""",
         """As MC-4001. Redo names a row of a partition by the partition's object id. The ids of all partitions are known from the dictionary, at each start
 and with each DDL of partitions, and the schema history keeps them. A partition that was made and dropped, split or merged before its redo was read was
 never seen: its rows come as `OBJ# n`. They may be of any captured table that rows make partitions of (INTERVAL, AUTOMATIC, or by reference), or for which DDL made some that were
-gone when it was followed, if it had DDL since, or is gone. So these are suspended, and `resume-table` reads them again. Keep the lag shorter than a partition is there.""",
+gone when it was followed, if it had DDL since, or is gone. So these are suspended, and `resume-table` reads them again. Keep the lag shorter than a partition is there.
+
+Rows of a table that is not captured look the same once it is dropped with PURGE. The object ids of such tables are known from rows and DDL that the
+connector has read since its start: a table that was dropped while it was down is not among them, and may suspend tables for nothing. DROP without PURGE leaves the rows
+a name (`BIN$..`), and suspends none.""",
     ),
     errors.UnsupportedRowError: (
         "LogMiner does not support the row",

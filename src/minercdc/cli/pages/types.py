@@ -99,7 +99,9 @@ A value that redo does not hold (a column without supplemental logging) is
 of the events, with one warning per table. INVISIBLE columns are columns; virtual ones are not, as redo does not have them.
 
 Large values: with `lob.enabled=false`, the default, CLOB, NCLOB, BLOB, XMLTYPE and JSON columns hold the placeholder, in snapshots
-too, and an update of such columns only has no event. With `lob.enabled=true` the placeholder means: not changed by this
+too, and an update of such columns only has no event. Of strings that may be longer than 4000 bytes short values come all the same. Where a savepoint or a failed
+statement took a string back to a long value, and redo does not show whether that undid a short value before it in the same transaction, the change to the short one has the placeholder in its place.
+With `lob.enabled=true` the placeholder means: not changed by this
 statement. Two more values are the placeholder: every LOB in `before`, and a LOB that DBMS_LOB changed in part, if its value was
 not given in the same transaction: redo holds the part only (counted, and one warning per table). A statement that LogMiner spreads over
 several rows is one event; what DBMS_LOB writes to a row after an INSERT or UPDATE of it in the same transaction is part of that

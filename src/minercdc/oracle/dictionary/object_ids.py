@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import oracledb
 
+from minercdc.errors import SnapshotTooOldError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.dictionary.dependent_tables import Child, read_children, read_part_sources
 from minercdc.oracle.dictionary.name_lists import listed, lists
@@ -43,6 +44,12 @@ _CLUSTERED: Final = (
     "SELECT O.OBJECT_ID FROM ALL_TABLES T JOIN ALL_OBJECTS O ON O.OWNER = T.OWNER AND O.OBJECT_NAME = T.TABLE_NAME"
     " WHERE T.CLUSTER_OWNER = :owner AND T.CLUSTER_NAME = :name AND O.OBJECT_TYPE = 'TABLE' ORDER BY 1"
 )
+_STORED: Final = (
+    "SELECT TABLE_NAME, COLUMN_NAME FROM ALL_TAB_COLS WHERE OWNER = :owner AND TABLE_NAME IN ({names}) AND SEGMENT_COLUMN_ID IS NOT NULL"
+    " ORDER BY TABLE_NAME, SEGMENT_COLUMN_ID"
+)
+# The time of an SCN is known to 3 s.
+_SCN_TIME: Final = "SELECT CAST(SCN_TO_TIMESTAMP(:scn) AS DATE) - 5 / 86400 FROM DUAL"
 _TEMPORARY: Final = "SELECT TABLE_NAME FROM ALL_TABLES WHERE OWNER = :owner AND TABLE_NAME = :name AND TEMPORARY = 'Y'"
 
 Connect: TypeAlias = Callable[[str], oracledb.Connection]
@@ -62,6 +69,17 @@ class Listing(NamedTuple):
     created: dict[str, tuple[int, datetime]]
     source: str
     taken_at: datetime
+
+
+class StoredNow(NamedTuple):
+    """The stored columns that a table has.
+
+    :param names: in segment order, as of `TableSchema.stored`.
+    :param altered: it had DDL after an SCN, or may have had.
+    """
+
+    names: tuple[str, ...]
+    altered: bool
 
 
 class _Present(NamedTuple):
@@ -122,6 +140,22 @@ class ObjectIds:
             name for object_id, name in wanted.items() if object_id not in present or present[object_id].altered >= since
         )
 
+    def stored_now(self, tables: Iterable[TableSchema], scn: int) -> dict[TableId, StoredNow]:
+        """The stored columns that these tables have now, by the names of `tables`, whatever they are called by now; without those that are
+        gone. The tables are of one database and have object ids."""
+        wanted = {table.object_id: table.id for table in tables}
+        if not wanted:
+            return {}
+        with closing(self._connect(next(iter(wanted.values())).database)) as connection:
+            names = {one.name: wanted[object_id] for object_id, one in _present(connection, wanted).items()}
+            stored = _read_stored(connection, names)
+            since = _time_of(connection, scn)
+            after = _present(connection, wanted)  # after: the columns are those of now or of before
+        return {
+            wanted[object_id]: StoredNow(stored.get(one.name, ()), since is None or one.altered > since)
+            for object_id, one in after.items()
+        }
+
     def columns_since(self, table: TableId, since: datetime) -> tuple[str, ...]:
         """Names of the columns that `SELECT *` has of a table or view; () when it is gone, or had DDL after that time of the
         database's host."""
@@ -166,6 +200,31 @@ class ObjectIds:
         with closing(self._connect(table.id.database)) as connection:
             found = _present(connection, {table.object_id: table.id}).get(table.object_id)
         return found.name if found is not None else None
+
+
+def _read_stored(connection: oracledb.Connection, tables: Collection[TableId]) -> dict[TableId, tuple[str, ...]]:
+    by_owner: dict[str, list[str]] = defaultdict(list)
+    for table in tables:
+        by_owner[table.schema].append(table.table)
+    database = next(iter(tables)).database if tables else ""
+    found: dict[TableId, list[str]] = defaultdict(list)
+    with oracle_errors("reading the stored columns of tables"), connection.cursor() as cursor:
+        for owner, names in by_owner.items():
+            for some in lists(names):
+                for name, column in listed(cursor, _STORED, owner, some):
+                    found[TableId(database, owner, name)].append(column)
+    return {table: tuple(names) for table, names in found.items()}
+
+
+def _time_of(connection: oracledb.Connection, scn: int) -> datetime | None:
+    """A time of the database's host that is not after an SCN, in whole seconds; None when the database does not know it any more."""
+    try:
+        with oracle_errors(f"reading the time of SCN {scn}"), connection.cursor() as cursor:
+            cursor.execute(_SCN_TIME, {"scn": scn})
+            found: list[tuple[datetime]] = cursor.fetchall()
+            return found[0][0]
+    except SnapshotTooOldError:
+        return None
 
 
 def read_listing(connection: oracledb.Connection, table: TableId) -> Listing:

@@ -47,8 +47,9 @@ _NOT_NULLS = (
     " ORDER BY C.TABLE_NAME, K.COLUMN_NAME, C.CONSTRAINT_NAME"
 )
 _UNIQUE_INDEXES = (
-    "SELECT I.TABLE_NAME, 'I', I.INDEX_NAME, 'ENABLED', 'VALIDATED', NULL, K.COLUMN_NAME, I.OWNER, 'NOT DEFERRABLE', NULL"
+    "SELECT I.TABLE_NAME, 'I', I.INDEX_NAME, 'ENABLED', 'VALIDATED', NULL, K.COLUMN_NAME, I.OWNER, 'NOT DEFERRABLE', O.CREATED"
     " FROM ALL_INDEXES I JOIN ALL_IND_COLUMNS K ON K.INDEX_OWNER = I.OWNER AND K.INDEX_NAME = I.INDEX_NAME"
+    " LEFT JOIN ALL_OBJECTS O ON O.OWNER = I.OWNER AND O.OBJECT_NAME = I.INDEX_NAME AND O.OBJECT_TYPE = 'INDEX'"
     " WHERE I.TABLE_OWNER = :owner AND I.TABLE_NAME IN ({names}) AND I.UNIQUENESS = 'UNIQUE'"
     " ORDER BY I.TABLE_NAME, I.INDEX_NAME, I.OWNER, K.COLUMN_POSITION"
 )
@@ -145,7 +146,8 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
             if user_generated == "YES" and virtual == "NO" and not _UNUSED.fullmatch(facts[0]):
                 columns[table].append(column_of(*facts))
         constraints = list(listed(cursor, _KEYS, owner, names))
-        keys = keys_of([*constraints, *listed(cursor, _UNIQUE_INDEXES, owner, names)], owner)
+        its_indexes = list(listed(cursor, _UNIQUE_INDEXES, owner, names))
+        keys, indexes = keys_of([*constraints, *its_indexes], owner), _indexes_of(its_indexes, owner)
         not_nulls: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
         for table, *one in listed(cursor, _NOT_NULLS, owner, names):
             not_nulls[table].append(tuple(one))
@@ -172,6 +174,7 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
             keys=its_keys,
             not_nulls=not_nulls_of(its_columns, its_keys, not_nulls[name], on_null[name]),
             changed=changed[name],
+            indexes=indexes.get(name, {}),
             stored=tuple(column for _, column in sorted(stored[name].items())),
             parts=parts.get(table),
             parts_from=sources[table] if table in parts else "",
@@ -185,6 +188,16 @@ def _times(rows: Iterable[tuple[str, str, datetime | None]]) -> dict[str, dict[s
     for table, name, time in rows:
         if time is not None:
             found[table][name] = time
+    return found
+
+
+def _indexes_of(rows: Sequence[tuple[Any, ...]], owner: str) -> dict[str, dict[Key, datetime]]:
+    """The unique indexes of each table, and when they were made, without those of which that cannot be seen; `rows` as of `keys_of`."""
+    times = {(row[0], row[2], row[7]): row[-1] for row in rows}
+    found: dict[str, dict[Key, datetime]] = {}
+    for table, keys in keys_of(rows, owner).items():
+        made = {key: times[table, key.name, key.owner or owner] for key in keys}
+        found[table] = {key: time for key, time in made.items() if time is not None}
     return found
 
 
@@ -231,7 +244,7 @@ def keys_of(rows: Iterable[tuple[Any, ...]], owner: str) -> dict[str, tuple[Key,
     """The keys of each table: its constraints in order of name, and the unique indexes that enforce none of them.
 
     :param rows: table, kind (`Key.kind`), name, STATUS, VALIDATED, name of the constraint's index, column, owner of the index,
-        DEFERRABLE, LAST_CHANGE; columns of a key in their order, constraints before indexes.
+        DEFERRABLE, LAST_CHANGE, of an index CREATED; columns of a key in their order, constraints before indexes.
     :param owner: of the tables.
     """
     found: dict[str, dict[tuple[str, str, str], Key]] = defaultdict(dict)

@@ -72,6 +72,15 @@ class Dictionary:
             return []
         return [one for one in _not_nulls(present) if self._was_there(one.name)]
 
+    def kept_index(self, key: Key) -> Key | None:
+        """The unique index that is left where a key is dropped or disabled: it was made before the key, as it is there now and no later one.
+        None when there is none."""
+        present = self.present
+        for index, made in present.indexes.items() if present is not None else ():
+            if index.columns == key.columns and (self._at is None or made < self._at):
+                return index
+        return None
+
     def has_column(self, name: str) -> bool:
         """Whether the table has this column."""
         return self.present is not None and any(column.name == name for column in self.present.columns)
@@ -230,6 +239,12 @@ class Constraints:
             self._look_up_keys(change)
         elif isinstance(found, Key) and change.keeps_index:
             self._keep_index(found)
+        elif isinstance(found, Key) and (isinstance(change, DropConstraint) or change.enabled is False):
+            kept = self._dictionary.kept_index(found)
+            if kept is not None and not any(
+                (one.kind, one.name, one.columns) == ("I", kept.name, kept.columns) for one in self.keys
+            ):
+                self.keys.append(kept)
         if isinstance(found, Key) and found.is_not_null and not self.nulls_known:
             for column in found.columns:
                 self._look_up(column)

@@ -24,7 +24,7 @@ from minercdc.capture.logminer.session.row import PLACEHOLDER_ROW_ID, Continuati
 from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.oracle.dictionary.dependent_tables import Child
-from minercdc.oracle.dictionary.object_ids import Listing
+from minercdc.oracle.dictionary.object_ids import Listing, StoredNow
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
@@ -137,6 +137,7 @@ class Dictionary:
     :param rows_make: the tables whose partitions rows make.
     :param children: the tables that refer to each table.
     :param copied: names of the columns of tables and views.
+    :param stored: the stored columns of each table.
     """
 
     def __init__(
@@ -149,10 +150,12 @@ class Dictionary:
         rows_make: Iterable[TableId] = (),
         children: dict[TableId, tuple[Child, ...]] | None = None,
         copied: dict[TableId, tuple[str, ...]] | None = None,
+        stored: dict[TableId, StoredNow] | None = None,
     ) -> None:
         self.present, self.times, self.temporary = present, altered or {}, frozenset(temporary)
         self.made, self.rows_make = made or {}, frozenset(rows_make)
         self.referring, self.copied = children or {}, copied or {}
+        self.stored = stored or {}
 
     def parts(self, tables: Iterable[TableSchema]) -> dict[TableId, frozenset[int]]:
         return {table.id: frozenset(self.present[table.id]) for table in tables if table.id in self.present}
@@ -174,6 +177,9 @@ class Dictionary:
 
     def altered(self, tables: Iterable[TableSchema], since: datetime) -> frozenset[TableId]:
         return frozenset(table.id for table in tables if self.times.get(table.id, since) >= since)
+
+    def stored_now(self, tables: Iterable[TableSchema], scn: int) -> dict[TableId, StoredNow]:
+        return {table.id: self.stored[table.id] for table in tables if table.id in self.stored}
 
     def present_name(self, table: TableSchema) -> TableId | None:
         return table.id

@@ -29,6 +29,7 @@ from minercdc.capture.logminer.buffer.committed import CommittedAssembly
 from minercdc.capture.logminer.session.row import OpCode
 from minercdc.errors import SchemaMismatchError
 from minercdc.messages.table_changes import remembered, table_of
+from minercdc.oracle.dictionary.object_ids import StoredNow
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Progress, UndecodableRow
 
@@ -344,3 +345,39 @@ def test_a_table_without_supplemental_logging_is_warned_about_when_it_is_seen(
     redo.ddl(A, "alter table item drop supplemental log data (all) columns")
     miner.read(redo.rows)
     assert "ITEM lost it" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("noted", "now", "stored", "known"),
+    [
+        (("ID", "N"), StoredNow(("ID", "SYS_NC00002$", "N"), altered=False), ("ID", "SYS_NC00002$", "N"), True),
+        (("ID", "N"), StoredNow(("ID", "N", "LATER"), altered=True), ("ID", "N"), True),
+        (("ID", "N"), StoredNow(("ID", "SYS_NC00002$", "N", "LATER"), altered=True), (), False),
+        (
+            ("ID", "SYS_NC00002$", "N"),
+            StoredNow(("ID", "SYS_NC00002$", "N", "LATER"), altered=True),
+            ("ID", "SYS_NC00002$", "N"),
+            True,
+        ),
+        (("ID", "N"), None, (), False),
+        ((), StoredNow(("ID", "SYS_NC00002$", "N"), altered=False), ("ID", "SYS_NC00002$", "N"), True),
+    ],
+)
+def test_a_start_looks_for_hidden_columns_that_an_earlier_release_did_not_note(
+    tmp_path: Path, noted: tuple[str, ...], now: StoredNow | None, stored: tuple[str, ...], known: bool
+) -> None:
+    """`COL 2` is the hidden one. Where the table had DDL since, nothing says from when on there is one: its rows suspend it."""
+    table = replace(ITEM, stored=noted, hidden_known=False)
+    ids = Dictionary({}, stored={ITEM_ID: now} if now else {})
+    miner = Miner(tmp_path, tables=[table], ids=ids, on_failure="suspend")
+    found = list(miner.shapes.begin(5, 0))
+    after = miner.tables.find(ITEM_ID)
+    assert after is not None
+    assert (after.stored, after.hidden_known) == (stored, known)
+    assert [(change.ids_only, change.after) for change in found] == ([] if noted == stored == () else [(True, after)])
+    assert list(miner.shapes.begin(6, 0)) == []
+    redo = Redo()
+    redo.dml(OpCode.DELETE, A, """delete from "LAB"."ITEM" where "COL 1" = HEXTORAW('c108');""", row_id="r1", status=2)
+    redo.commit(A)
+    events = miner.read(redo.rows)
+    assert [isinstance(event, UndecodableRow) for event in events if not isinstance(event, Progress)] == [not stored]

@@ -190,7 +190,7 @@ class BufferedAssembly:
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """Take the row that this one undoes out of the buffer; no effect when it is not there. Raises as
         `TransactionBuffer.undo`."""
-        self._buffer.undo(row, address, self._delivery.large.get(self._delivery.name_of(row)))
+        self._buffer.undo(row, address, self._delivery.unseen(row, lobs=self._lobs))
 
     def end_statement(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """Keep the row with the transaction, as `TransactionBuffer.end_statement`; its errors."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from minercdc.capture.logminer.buffer.transactions import Transaction
+from minercdc.capture.logminer.buffer.undo import Unseen
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.capture.logminer.session.containers import Containers, RowName
 from minercdc.capture.logminer.session.host_clock import HostClock
@@ -17,7 +18,7 @@ from minercdc.capture.logminer.session.row import LogMinerRow
 from minercdc.capture.logminer.sql_redo.native_scan import RowScanner
 from minercdc.stream.counters.redo import Counted
 from minercdc.stream.events import Event, Progress, Scn, TransactionInfo
-from minercdc.values.supported import large_names
+from minercdc.values.supported import large_names, string_types, unread_names
 
 
 @dataclass(slots=True)
@@ -63,6 +64,7 @@ class Delivery:
         self._ours: set[RowName] = set()  # names that are captured, or were
         self.captured: dict[RowName, bool] = {}
         self.large: dict[RowName, frozenset[str]] = {}
+        self._unseen: dict[RowName, tuple[Unseen, Unseen]] = {}
         self.complete_scn = start.snapshot_scn
         self.threads = {
             thread: Delivered(mark.last_commit, mark.last_commit_scn, mark.last_ddl)
@@ -135,6 +137,15 @@ class Delivery:
             schema = self._tables.find(table)
             if schema is not None:
                 self.large[name] = large_names(schema)
+                self._unseen[name] = Unseen(self.large[name], string_types(schema)), Unseen(unread_names(schema))
+
+    def unseen(self, row: LogMinerRow, *, lobs: bool) -> Unseen:
+        """Of which columns of the row's table there may be changes without a row.
+
+        :param lobs: rows of large values are selected.
+        """
+        found = self._unseen.get(self.name_of(row))
+        return Unseen() if found is None else found[lobs]
 
     def commit(
         self, row: LogMinerRow, transaction: Transaction | None, delivered: bool, position: Callable[[], LogMinerPosition]
@@ -181,6 +192,7 @@ class Delivery:
         if self._generation != self._tables.generation:
             self.captured.clear()
             self.large.clear()
+            self._unseen.clear()
             self._generation = self._tables.generation
 
     def is_snapshot(self, row: LogMinerRow) -> bool:

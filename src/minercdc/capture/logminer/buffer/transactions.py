@@ -16,16 +16,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from minercdc import native
 from minercdc.capture.logminer.buffer.spill import SpillFile
-from minercdc.capture.logminer.buffer.undo import undo_change
+from minercdc.capture.logminer.buffer.undo import Unseen, undo_change
 from minercdc.capture.logminer.kept.files import KeptFile, KeptFiles
 from minercdc.capture.logminer.position import KeptTransaction, RedoAddress
-from minercdc.capture.logminer.session.row import (
-    LARGE_CODES,
-    PARTIAL_XID,
-    PLACEHOLDER_ROW_ID,
-    ZERO_XID,
-    LogMinerRow,
-)
+from minercdc.capture.logminer.session.row import LARGE_CODES, PARTIAL_XID, PLACEHOLDER_ROW_ID, ZERO_XID, LogMinerRow
 from minercdc.stream.contracts import OpenTransaction
 
 # XIDs are unique per container only (local undo).
@@ -87,9 +81,9 @@ class Transaction:
     without_address: set[tuple[Any, ...]] = field(default_factory=set)
     kept: KeptTransaction | None = None
 
-    def undo(self, row: LogMinerRow, large: frozenset[str] | None) -> bool:
+    def undo(self, row: LogMinerRow, unseen: Unseen) -> bool:
         """Take out what the undo row `row` cancels, as `undo_change`. False when it is not there. Raises as `row_before`."""
-        return undo_change(self, row, large)
+        return undo_change(self, row, unseen)
 
     def row_before(self, later: int) -> LogMinerRow | None:
         """The row that exactly `later` rows follow (0: the last one); None when there are not so many. Chunks come back from
@@ -105,6 +99,13 @@ class Transaction:
     def take_out(self, later: int) -> None:
         """Drop the row that `later` rows follow; `row_before` must have found it."""
         self.bytes -= _cost(self.rows.pop(-1 - later))
+
+    def put_in_place(self, later: int, rows: tuple[LogMinerRow, ...]) -> None:
+        """As `take_out`, and put others where the row was."""
+        self.take_out(later)
+        self.bytes += sum(map(_cost, rows))
+        at = len(self.rows) - later
+        self.rows[at:at] = rows
 
     def replay(self) -> Iterator[LogMinerRow]:
         """The rows that were not undone, oldest first. Errors of `SpillFile.read`, or `KeptFile.read`, pass through."""
@@ -236,14 +237,14 @@ class TransactionBuffer:
             return
         self._put(transaction, row)
 
-    def undo(self, row: LogMinerRow, address: RedoAddress | None, large: frozenset[str] | None) -> bool:
-        """Take out what a row with ROLLBACK=1 undoes; `large` as for `undo_change`. False when that is not there, since it may
+    def undo(self, row: LogMinerRow, address: RedoAddress | None, unseen: Unseen) -> bool:
+        """Take out what a row with ROLLBACK=1 undoes; `unseen` as for `undo_change`. False when that is not there, since it may
         lie before the first row mined, or when `row` has no address and came before. Raises as `Transaction.undo`."""
         transaction = self._open.get(self._resolve(row))
         if transaction is None or (address is None and transaction.is_repeated(row)):
             return False
         before = transaction.bytes
-        undone = transaction.undo(row, large)
+        undone = transaction.undo(row, unseen)
         self._bytes += transaction.bytes - before
         return undone
 

@@ -128,7 +128,7 @@ class Containers:
         return owner if self._only is not None else f"{self.of(name[3]).name}.{owner or ''}"
 
     def known_partitions(self, scn: int) -> Iterator[SchemaChange]:
-        """Learn the ids of all partitions that there are now, as `ShapeTracker.begin`; its errors."""
+        """Learn the ids of all partitions and the stored columns that there are now, as `ShapeTracker.begin`; its errors."""
         for container in self._all:
             yield from container.shapes.begin(scn, 0)
 

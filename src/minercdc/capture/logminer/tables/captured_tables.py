@@ -23,6 +23,7 @@ from minercdc.capture.logminer.tables.partitions import (
 )
 from minercdc.capture.logminer.tables.recycle_bin import Recycled
 from minercdc.capture.logminer.tables.session_schema import current_schemas
+from minercdc.capture.logminer.tables.stored_columns import with_hidden
 from minercdc.oracle.dictionary.captured_later import unread_rows
 from minercdc.schema.ddl.changed_constraints import CLOCKS, ReadPresent, without_domain
 from minercdc.schema.ddl.changes import apply_changes, commented, create_table
@@ -117,9 +118,31 @@ class ShapeTracker:
 
     def begin(self, scn: int, time_us: int) -> Iterator[SchemaChange]:
         """Learn the ids of all partitions that there are now, before redo is read from `scn` on: each of the changes has those of
-        a table that were not known."""
+        a table that were not known, or its stored columns.
+
+        :param scn: all DDL up to it was followed.
+        """
         mine = [table for table in self.tables if table.id.database == self._database]
         yield from self._listed_again(mine, scn, time_us)
+        yield from self._with_hidden(scn, time_us)
+
+    def _with_hidden(self, scn: int, time_us: int) -> Iterator[SchemaChange]:
+        """Learn the stored columns that Oracle made itself, of tables that an earlier release stored: those of the dictionary, where the
+        table had no DDL since. Else they are not known: rows that name columns by their places cannot be decoded then."""
+        tables = [table for table in self.tables if table.id.database == self._database and not table.hidden_known]
+        tables = [table for table in tables if table.object_id]
+        if self._ids is None or not tables:
+            return
+        found = self._ids.stored_now(tables, scn)
+        for before in tables:
+            after = with_hidden(before, found.get(before.id))
+            if not after.stored:
+                text = "%s: the order of its stored columns is not known: an earlier release noted its structure, and it had DDL since"
+                _log.warning(text, self.name_of(before.id))
+            if (after.stored, after.hidden_known) == (before.stored, before.hidden_known):
+                continue
+            self.tables.put(after)
+            yield SchemaChange(after.id, before, after, "", Scn(scn), time_us, ids_only=True)
 
     def _listed_again(self, tables: Iterable[TableSchema], scn: int, time_us: int) -> Iterator[SchemaChange]:
         for before, after in self._partitions.refreshed(tables):

@@ -24,7 +24,7 @@ from typing import Protocol
 from minercdc.capture.logminer.session.host_clock import margin_at
 from minercdc.capture.logminer.session.row import LogMinerRow
 from minercdc.oracle.dictionary.dependent_tables import Child
-from minercdc.oracle.dictionary.object_ids import Listing
+from minercdc.oracle.dictionary.object_ids import Listing, StoredNow
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 
@@ -52,6 +52,9 @@ class DictionaryIds(Protocol):
 
     def present_name(self, table: TableSchema) -> TableId | None:
         """What a table is called now; None when it is gone."""
+
+    def stored_now(self, tables: Iterable[TableSchema], scn: int) -> dict[TableId, StoredNow]:
+        """The stored columns that tables have now, without those that are gone."""
 
     def columns_since(self, table: TableId, since: datetime) -> tuple[str, ...]:
         """Names of the columns that `SELECT *` has of a table or view; () when it is gone, or had DDL after that time."""
