@@ -22,6 +22,7 @@ from minercdc.relay.buffer.mapped_file import open_mapped
 from minercdc.relay.buffer.progress_file import MaxScnFile, OffsetFile
 from minercdc.relay.buffer.sink import Completeness, CompletenessCapture, RelaySink
 from minercdc.relay.buffer.storage import Memory
+from minercdc.relay.buffer.store import RelayStore
 from minercdc.relay.buffer.windows import EventBuffer
 from minercdc.relay.client.connection import Connection
 from minercdc.relay.events.encoding import RelayEncoder
@@ -76,6 +77,7 @@ class Relay:
         self._begin_after = 0
         self._save: Callable[[], None] = lambda: None  # memory ends with the process
         self._buffer = self._opened()
+        self._store = RelayStore(self._buffer, self._offsets, self._max_scn, self._owner, self._statistics)
         self._ready = threading.Event()
         self.address = ""
 
@@ -150,12 +152,8 @@ class Relay:
         connection = Connection(upstream, name=self._config.identity.name)
         return ChainedFeed(
             connection,
-            self._buffer,
+            self._store,
             self._registry,
-            self._offsets,
-            self._max_scn,
-            self._owner,
-            self._statistics,
             self._is_ready,
             longest_wait=self._config.run.retriable_restart_connector_wait_ms / 1000,
         )
@@ -170,12 +168,8 @@ class Relay:
         when the file with the offset cannot be read."""
         self._complete = Completeness()
         self._sink = RelaySink(
-            self._buffer,
-            self._offsets,
-            self._max_scn,
+            self._store,
             self._complete,
-            self._owner,
-            self._statistics,
             self._is_ready,
             hold_seconds=self._config.relay.minercdc_relay_window_hold_ms / 1000,
         )
