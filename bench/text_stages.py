@@ -28,9 +28,9 @@ from minercdc.config.messages.registries import SIDES
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig, ValueConfig
 from minercdc.messages.avro.records import AvroFormat
 from minercdc.messages.envelope.avro_rows import Heads, avro_rows
-from minercdc.messages.envelope.encoder import EnvelopeEncoder
+from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
 from minercdc.messages.envelope.source_block import SourceBlock
-from minercdc.messages.envelope.table_format import TableFormats
+from minercdc.messages.envelope.table_format import ColumnFormats, RecordKeys, TableFormats
 from minercdc.messages.formats.converting import RecordConverter, Side
 from minercdc.messages.registries.confluent import SchemaRegistry, SchemaText
 from minercdc.messages.registries.registered import ConfluentSchemas
@@ -296,13 +296,12 @@ def json_encoder(
         SourceBlock(prefix),
         ValueConfig.model_validate({f"{side}.converter.schemas.enable": schemas for side in SIDES}),
         ValueHandling(),
-        rowid_keys=False,
-        published=lambda *_: True,
-        key_columns=lambda schema: schema.key,
+        RecordKeys(lambda schema: schema.key),
+        ColumnFormats(lambda *_: True),
         by_number=numbered,
     )
     avro = avro_rows(formats.source, avro_heads)
-    return EnvelopeEncoder(formats, include_schema_changes=True, clock_ns=time.time_ns, avro=avro)
+    return EnvelopeEncoder(formats, OtherEvents(schema_changes=True), clock_ns=time.time_ns, avro=avro)
 
 
 TEXT_STAGES: dict[str, Callable[[Sandbox, Path], Iterator[Measure]]] = {"text": text}

@@ -13,7 +13,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.own_topics import transaction_topic
 from minercdc.messages.configured import encoded_values, envelope_encoder, key_columns
 from minercdc.messages.envelope.context_headers import ContextHeaders
-from minercdc.messages.envelope.encoder import EnvelopeEncoder
+from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
 from minercdc.messages.formats.converting import RecordConverter
 from minercdc.messages.heartbeat import KafkaHeartbeat
 from minercdc.messages.moved_keys import MovedKeys
@@ -87,11 +87,13 @@ class Encoding:
         return envelope_encoder(
             config,
             self._topics,
-            include_schema_changes=config.topics.include_schema_changes,
-            dead_letters=config.run.minercdc_dead_letter_topic,
-            notifications=self._notification_encoder(),
-            captured=self._captured,
-            transactions=self._transaction_encoder(),
+            OtherEvents(
+                schema_changes=config.topics.include_schema_changes,
+                captured=self._captured,
+                dead_letters=config.run.minercdc_dead_letter_topic,
+                notifications=self._notification_encoder(),
+                transactions=self._transaction_encoder(),
+            ),
             counts=self._counts,
             moved=self._moved,
             avro_heads=converter.avro_heads if converter is not None else (None, None),

@@ -13,7 +13,7 @@ from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import DecodeError, RecordSchemaError, SharedTopicError, SinkError
 from minercdc.messages import configured as selection
 from minercdc.messages.avro.records import AvroFormat
-from minercdc.messages.envelope.encoder import EnvelopeEncoder
+from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
 from minercdc.messages.formats.converting import RecordConverter, Side, Write
 from minercdc.messages.formats.naming import Naming
 from minercdc.messages.notification import NotificationEncoder
@@ -37,8 +37,10 @@ def encoder(properties: dict[str, str], converter: RecordConverter | None = None
     made = selection.envelope_encoder(
         config,
         selection.topic_names(config),
-        include_schema_changes=True,
-        notifications=NotificationEncoder("notes", "shop", key_schemas=True, value_schemas=True),
+        OtherEvents(
+            schema_changes=True,
+            notifications=NotificationEncoder("notes", "shop", key_schemas=True, value_schemas=True),
+        ),
         avro_heads=converter.avro_heads if converter is not None else (None, None),
     )
     assert isinstance(made, EnvelopeEncoder)

@@ -16,6 +16,7 @@ from tests.unit.messages.transforms.made import KAFKA, UNWRAP, chain, configured
 
 from minercdc.errors import LogGapError
 from minercdc.messages.configured import encoded_values, envelope_encoder
+from minercdc.messages.envelope.encoder import OtherEvents
 from minercdc.messages.topics import TopicNames
 from minercdc.messages.transaction_counts import TransactionCounts
 from minercdc.messages.transaction_metadata import TransactionEncoder
@@ -146,7 +147,7 @@ def parts(kafka: Kafka, bound: int, runs: int = 0, **properties: str) -> Pipelin
             key_schemas=values.key_converter_schemas_enable,
             value_schemas=values.value_converter_schemas_enable,
         )
-        encoder = envelope_encoder(config, topics, include_schema_changes=True, transactions=marks, counts=counts)
+        encoder = envelope_encoder(config, topics, OtherEvents(schema_changes=True, transactions=marks), counts=counts)
         transformer = RecordTransformer(chain_of(config.transforms)) if config.transforms else None
         return Pipeline(
             adapter="test",
@@ -316,7 +317,7 @@ def test_transformations_see_the_transactions_too_and_what_they_leave_out_counts
 def test_snapshot_rows_have_no_transaction() -> None:
     config, counts = configured({"provide.transaction.metadata": "true"}), TransactionCounts()
     topics = TopicNames(config.identity, config.topics, config.kafka)
-    encoder = envelope_encoder(config, topics, include_schema_changes=True, counts=counts)
+    encoder = envelope_encoder(config, topics, OtherEvents(schema_changes=True), counts=counts)
     (record,) = encoder.encode(ChangeEvent(Op.READ, A, None, ("1", "x"), Scn(1), 0, None, 0))
     assert json.loads(record.value or b"")["transaction"] is None
     assert counts.total == 0
