@@ -60,7 +60,7 @@ def encoder(handling: ValueHandling | None = None, **properties: str) -> Envelop
     )
     handling = handling or ValueHandling()
     formats = TableFormats(
-        TopicNames(config.identity, config.topics, config.kafka),
+        TopicNames(config),
         SourceBlock("pair", config.messages.untracked, ordered=config.messages.minercdc_source_sequence),
         config.values,
         handling,

@@ -33,7 +33,7 @@ class Connector:
 
     def __init__(self, config: ConnectorConfig) -> None:
         client = KafkaClient(config.kafka, config.topics, {})
-        topics = TopicNames(config.identity, config.topics, config.kafka)
+        topics = TopicNames(config)
         self.sink = KafkaSink(client, topics, config.identity.name, Ownership(config.identity.name))
         self.history = KafkaSchemaHistory(
             client, topic=topics.schema_history, server=config.identity.topic_prefix, clock_ms=lambda: 0

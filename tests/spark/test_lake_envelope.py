@@ -68,7 +68,7 @@ PARSED: dict[str, Event] = {
 
 def record(event: Event, **properties: str) -> bytes:
     config = parse_properties({**NEEDED, **{name.replace("_", "."): value for name, value in properties.items()}})
-    topics = TopicNames(config.identity, config.topics, config.kafka)
+    topics = TopicNames(config)
     encoder = envelope_encoder(config, topics, OtherEvents(schema_changes=False))
     (value,) = [one.value for one in encoder.encode(event) if one.value is not None]
     return value

@@ -17,39 +17,10 @@ from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
 from minercdc.messages.envelope.source_block import SourceBlock
 from minercdc.messages.envelope.table_format import ColumnFormats, KeyColumns, Published, RecordKeys, TableFormats
 from minercdc.messages.moved_keys import MovedKeys
-from minercdc.messages.refused_topics import RefusedTopics
 from minercdc.messages.topics import TopicNames
 from minercdc.messages.transaction_counts import TransactionCounts
 from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import Column, TableId, TableSchema
-
-
-def topic_names(
-    config: ConnectorConfig,
-    gives_up: Callable[[TableId], bool] = lambda _: False,
-    refused: RefusedTopics | None = None,
-) -> TopicNames:
-    """The names of all topics of a connector. Raises ConfigError when `topic.naming.strategy` names a function that cannot be
-    loaded.
-
-    :param gives_up, refused: see `TopicNames`.
-    """
-    return TopicNames(
-        config.identity,
-        config.topics,
-        config.kafka,
-        config.notifications,
-        config.heartbeat,
-        config.history,
-        signals=config.signals,
-        messages=config.messages,
-        run=config.run,
-        log_mining=config.log_mining,
-        with_database=config.database.has_several_pdbs,
-        gives_up=gives_up,
-        refused=refused,
-        folds=config.sink.is_kafka,
-    )
 
 
 def encoded_values(config: ConnectorConfig) -> ValueConfig:

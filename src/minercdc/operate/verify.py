@@ -28,7 +28,7 @@ from minercdc.lake.source.segment_history import FileHistory
 from minercdc.lake.stream.change_log import placeholder_forms
 from minercdc.lake.stream.marks import Ends, topic_pattern
 from minercdc.lake.table.history import LakeHistory, TableHistories, TableHistory, TableVersion
-from minercdc.messages.configured import envelope_encoder, key_columns, topic_names
+from minercdc.messages.configured import envelope_encoder, key_columns
 from minercdc.messages.envelope.encoder import OtherEvents
 from minercdc.messages.envelope.table_format import ROWID_KEY
 from minercdc.messages.formats.connect import payload_of
@@ -88,7 +88,7 @@ def verify(
     """
     need_kafka(config, "`minercdc verify`")
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-    topics = topic_names(config)
+    topics = TopicNames(config)
     offset = _stored(config, client, topics)
     ends = client.all_ends(re.compile(topic_pattern(config)))
     history = LakeHistory(config, client) if config.history.file is None else FileHistory(config, lambda: offset)

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from minercdc.capture.adapter import Adapter
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.messages.registries import Side
-from minercdc.messages.configured import topic_names
 from minercdc.messages.formats.configured import record_converter
 from minercdc.messages.formats.converting import RecordConverter
 from minercdc.messages.formats.naming import Naming
 from minercdc.messages.refused_topics import RefusedTopics
+from minercdc.messages.topics import TopicNames
 from minercdc.messages.transforms.catalog import chain_of
 from minercdc.messages.transforms.encoding import RecordTransformer
 from minercdc.observe.notifications.posting import Posting
@@ -32,8 +32,8 @@ log = logging.getLogger(__name__)
 
 def _reserved(config: ConnectorConfig) -> dict[str, str]:
     """Topics with state, which records may not be routed to, each with the property that names it. Raises ConfigError as
-    `topic_names`."""
-    return {one.topic: one.names for one in topic_names(config).own.values() if one.is_state}
+    `TopicNames`."""
+    return {one.topic: one.names for one in TopicNames(config).own.values() if one.is_state}
 
 
 def converter_of(config: ConnectorConfig) -> RecordConverter | None:

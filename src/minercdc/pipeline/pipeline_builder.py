@@ -17,10 +17,11 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import KafkaConfig
 from minercdc.config.target.topics import partition_rules
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
-from minercdc.messages.configured import key_columns, published_columns, topic_names
+from minercdc.messages.configured import key_columns, published_columns
 from minercdc.messages.formats.topic_reading import readable
 from minercdc.messages.partitioning import PartitionedEncoder
 from minercdc.messages.record_encoder import Encoding
+from minercdc.messages.topics import TopicNames
 from minercdc.messages.transaction_counts import TransactionCounts
 from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary.captured_later import captured_later, unread_rows
@@ -79,7 +80,7 @@ class PipelineParts:
     :param connect: to the `root` or `pdb` of a database.
     :param history: the schema history, None for the configured one.
     :param monotonic: see `CaptureContext`.
-    :raises ConfigError: as `topic_names`.
+    :raises ConfigError: as `TopicNames`.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class PipelineParts:
         refused = process.refused_topics
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client, refused)
         self._suspensions = Suspensions(self._databases.names.of)
-        self._topics = topic_names(config, self._suspensions.gives_up_topic, refused)
+        self._topics = TopicNames(config, self._suspensions.gives_up_topic, refused)
         self._history = history or schema_history(
             config, self._client, self._topics, process.prepared.history if process.prepared else None
         )

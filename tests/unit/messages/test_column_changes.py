@@ -31,7 +31,7 @@ def configured(properties: dict[str, str]) -> ConnectorConfig:
 
 def encoder(properties: dict[str, str]) -> EnvelopeEncoder:
     config = configured(properties)
-    topics = TopicNames(config.identity, config.topics, config.kafka)
+    topics = TopicNames(config)
     return envelope_encoder(config, topics, OtherEvents(schema_changes=True))
 
 

@@ -72,7 +72,7 @@ def encoder(
 ) -> EnvelopeEncoder:
     config = parse_properties({**NEEDED, **{name.replace("_", "."): value for name, value in properties.items()}})
     formats = TableFormats(
-        TopicNames(config.identity, config.topics, config.kafka),
+        TopicNames(config),
         SourceBlock("shop", ordered=config.messages.minercdc_source_sequence),
         config.values,
         handling or ValueHandling(),

@@ -20,6 +20,7 @@ from minercdc.messages.notification import NotificationEncoder
 from minercdc.messages.registries.confluent import SchemaText
 from minercdc.messages.registries.registered import ConfluentSchemas
 from minercdc.messages.registries.subjects import TOPIC, subject_names
+from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.contracts import RecordEncoder
 from minercdc.stream.events import ChangeEvent, Event, Notification, Op, SchemaChange, Scn
@@ -36,7 +37,7 @@ def encoder(properties: dict[str, str], converter: RecordConverter | None = None
     config = configured(properties)
     made = selection.envelope_encoder(
         config,
-        selection.topic_names(config),
+        TopicNames(config),
         OtherEvents(
             schema_changes=True,
             notifications=NotificationEncoder("notes", "shop", key_schemas=True, value_schemas=True),

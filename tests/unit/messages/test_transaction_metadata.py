@@ -138,7 +138,7 @@ class Capture:
 def parts(kafka: Kafka, bound: int, runs: int = 0, **properties: str) -> PipelineFactory:
     named = {name.replace("_", "."): value for name, value in properties.items()}
     config = configured({"provide.transaction.metadata": "true", "skip.messages.without.change": "true", **named})
-    topics = TopicNames(config.identity, config.topics, config.kafka)
+    topics = TopicNames(config)
 
     def open_pipeline() -> Pipeline:
         counts, values = TransactionCounts(), encoded_values(config)
@@ -316,7 +316,7 @@ def test_transformations_see_the_transactions_too_and_what_they_leave_out_counts
 
 def test_snapshot_rows_have_no_transaction() -> None:
     config, counts = configured({"provide.transaction.metadata": "true"}), TransactionCounts()
-    topics = TopicNames(config.identity, config.topics, config.kafka)
+    topics = TopicNames(config)
     encoder = envelope_encoder(config, topics, OtherEvents(schema_changes=True), counts=counts)
     (record,) = encoder.encode(ChangeEvent(Op.READ, A, None, ("1", "x"), Scn(1), 0, None, 0))
     assert json.loads(record.value or b"")["transaction"] is None

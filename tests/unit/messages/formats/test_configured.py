@@ -104,7 +104,7 @@ FLAT = {
 def written(properties: dict[str, str], *events: ChangeEvent) -> list[Record]:
     """Records of events as a connector with these properties writes them."""
     config = parse_properties({**GOOD, **properties})
-    topics = TopicNames(config.identity, config.topics, config.kafka)
+    topics = TopicNames(config)
     encoder: RecordEncoder = envelope_encoder(config, topics, OtherEvents(schema_changes=False), clock_ns=lambda: 0)
     if config.transforms:
         encoder = RecordTransformer(chain_of(config.transforms)).encoder(encoder)
