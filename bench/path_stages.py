@@ -27,7 +27,7 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.session.containers import Container, Containers
 from minercdc.capture.logminer.session.host_clock import HostClock
 from minercdc.capture.logminer.session.row import ContinuationJoiner, LogMinerRow, OpCode
-from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
+from minercdc.capture.logminer.sql_redo.decoding import DecodingOptions, TransactionDecoder
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.messages.topics import TopicNames
 from minercdc.schema.table_filter import TableFilter
@@ -140,7 +140,9 @@ def _produce(
         tables.put(table.schema)
     shapes = ShapeTracker(tables, TableFilter(schema_include=["SHOP"]), "ORCLPDB1", lambda _: None)
     clock, position = HostClock(), LogMinerPosition({}, 1, 0, 1)
-    delivery = Delivery(position, Containers([Container("", shapes, TransactionDecoder(shapes, clock, runs=runs))]), clock)
+    delivery = Delivery(
+        position, Containers([Container("", shapes, TransactionDecoder(shapes, clock, DecodingOptions(runs=runs)))]), clock
+    )
     assembly = BufferedAssembly(position, transaction_buffer(budget, spill, native_rows=runs), delivery)
     encoder, changes, committed = json_encoder(name, schemas=way.schemas), 0, 0
 

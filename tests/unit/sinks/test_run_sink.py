@@ -15,7 +15,7 @@ from minercdc import native
 from minercdc.capture.logminer.buffer.transactions import transaction_buffer
 from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.session.host_clock import HostClock
-from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
+from minercdc.capture.logminer.sql_redo.decoding import DecodingOptions, TransactionDecoder
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.config.load import parse_properties
 from minercdc.errors import SinkError
@@ -96,7 +96,7 @@ def records() -> Any:
         buffer.append(row, RedoAddress(row.rs_id.strip(), 1))
     shapes = ShapeTracker(Tables([ITEM]), TableFilter(), "DB", lambda _: None, lambda _: "")
     info = TransactionInfo("0a001f00b3020000", Scn(90), Scn(1000), 0, 0, 1, None)
-    (run,) = TransactionDecoder(shapes, HostClock(), runs=True).events(buffer.open()[0], info)
+    (run,) = TransactionDecoder(shapes, HostClock(), DecodingOptions(runs=True)).events(buffer.open()[0], info)
     assert isinstance(run, ChangeRun)
     found = encoder().encode_run(run, 0, NO_BOUND, NO_BOUND).records
     assert native.rows is not None
