@@ -29,7 +29,7 @@ from minercdc.pipeline.engine import run
 from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.pipeline.suspension import Suspensions
 from minercdc.schema.tables import Tables
-from minercdc.signals.stage_builder import resumptions_of, signal_stage
+from minercdc.signals.stage_builder import CapturedTables, resumptions_of, signal_stage
 from minercdc.stream.contracts import Capture, SignalActions, Snapshot
 from minercdc.stream.counters.connector import Counters
 from minercdc.stream.offset import Offset
@@ -58,10 +58,9 @@ def pipeline_of(lab: FlashbackLab, kafka: Kafka) -> Pipeline:
         return None if taken else lab.snapshot(tables, **{"snapshot.fetch.size": 5})
 
     def signals() -> SignalActions:
-        resumptions = resumptions_of(
-            config, suspensions, tables, lab.filters, TopicOf(kafka), FlashbackPrerequisites(), redo=False
-        )
-        return signal_stage(config, None, tables, lab.filters, resumptions=resumptions)
+        needed, captured = FlashbackPrerequisites(), CapturedTables(tables, lab.filters)
+        resumptions = resumptions_of(config, suspensions, captured, TopicOf(kafka), needed, redo=False)
+        return signal_stage(config, None, captured, resumptions)
 
     bounds = Bounds(kafka.chance.choice([3, 20]), 1 << 20, 0.0)
     return Pipeline(

@@ -32,7 +32,7 @@ from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.pipeline.suspension import Suspensions
 from minercdc.schema.table import TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.signals.stage_builder import resumptions_of, signal_stage
+from minercdc.signals.stage_builder import CapturedTables, resumptions_of, signal_stage
 from minercdc.snapshot.incremental import reader, resuming
 from minercdc.stream.contracts import Capture, Record, SignalActions, Snapshot, StopFlag
 from minercdc.stream.counters.connector import Counters
@@ -141,9 +141,9 @@ def pipeline_of(lab: Lab, kafka: Kafka) -> Pipeline:
         return None if taken else AlteredSnapshot(lab, lab.snapshot(tables, **{"snapshot.fetch.size": 5}), kafka.chance)
 
     def signals() -> SignalActions:
-        needed = LogMinerPrerequisites()
-        resumptions = resumptions_of(config, suspensions, tables, lab.filters, TopicOf(kafka), needed)
-        return signal_stage(config, opened, tables, lab.filters, resumptions=resumptions)
+        needed, captured = LogMinerPrerequisites(), CapturedTables(tables, lab.filters)
+        resumptions = resumptions_of(config, suspensions, captured, TopicOf(kafka), needed)
+        return signal_stage(config, opened, captured, resumptions)
 
     bounds = Bounds(kafka.chance.choice([3, 20]), 1 << 20, 0.0)
     return Pipeline(

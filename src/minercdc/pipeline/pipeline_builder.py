@@ -45,7 +45,8 @@ from minercdc.pipeline.suspension import Suspensions
 from minercdc.pipeline.undecodable import is_skipped
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.signals.stage_builder import resumptions_of, signal_stage
+from minercdc.signals.stage import Watching
+from minercdc.signals.stage_builder import CapturedTables, resumptions_of, signal_stage
 from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.sinks.kafka.keyed_topic import KafkaKeyedTopic
 from minercdc.sinks.kafka.topic_fold import TopicFold
@@ -215,12 +216,11 @@ class PipelineParts:
         directory, name = config.capture.minercdc_state_dir, config.identity.name
         records = topic_records(config, self._client)
         memory = TopicFold(readable(config, records), self._topics, directory, name) if records else None
-        factory = self._factory
+        factory, captured = self._factory, CapturedTables(self._tables, self._databases.filters)
         resumptions = resumptions_of(
             config,
             self._suspensions,
-            self._tables,
-            self._databases.filters,
+            captured,
             memory,
             factory.prerequisites,
             redo=factory.reads_redo,
@@ -230,15 +230,12 @@ class PipelineParts:
         return signal_stage(
             config,
             open_transactions,
-            self._tables,
-            self._databases.filters,
-            process.channels,
-            process.watch.observe,
+            captured,
             resumptions,
+            channels=process.channels,
+            watching=Watching(process.watch.observe, process.watch.pausing),
             redo=factory.reads_redo,
-            pausing=process.watch.pausing,
             starts=lambda: self._loaded == process.first_offset,
-            captured=self._databases.captured,
         )
 
     def opened(self) -> Adapter:
