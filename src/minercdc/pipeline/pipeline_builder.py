@@ -54,7 +54,7 @@ from minercdc.sinks.opening import open_sink, topic_records
 from minercdc.snapshot.initial.locks import lock_of
 from minercdc.snapshot.initial.mode import Start, Steps
 from minercdc.snapshot.initial.notices import SkippedSnapshot
-from minercdc.snapshot.initial.snapshot import InitialSnapshot
+from minercdc.snapshot.initial.snapshot import InitialSnapshot, RowReading, StreamStart
 from minercdc.snapshot.initial.start import Described, Fixed, fix_given, fix_handover, fix_now
 from minercdc.snapshot.initial.structures import StructureSnapshot
 from minercdc.snapshot.query import query_of
@@ -328,18 +328,16 @@ class PipelineParts:
             self._warn_of_captured_later(position)
         if steps.data:
             return InitialSnapshot(
-                self._databases.connect_first,
+                self._databases.of_tables(),
                 self._tables,
                 self._config.snapshot,
-                database=self._databases.first,
-                fix=self._fix_now,
-                start_position=adapter.start_position,
-                load_position=adapter.capture.load_position,
-                selects=self._config.snapshot_selects,
-                query=query_of(self._config.snapshot),
-                lobs=self._config.capture.lob_enabled,
-                runs=native.rows is not None,
-                databases=self._databases.of_tables(),
+                StreamStart(self._fix_now, adapter.start_position, adapter.capture.load_position),
+                RowReading(
+                    selects=self._config.snapshot_selects,
+                    query=query_of(self._config.snapshot),
+                    lobs=self._config.capture.lob_enabled,
+                    runs=native.rows is not None,
+                ),
                 captured=self._databases.captured,
             )
         if not steps.schema and position is not None:
