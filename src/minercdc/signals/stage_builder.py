@@ -157,7 +157,7 @@ def signal_stage(
     channels: Sequence[SignalChannel] = (),
     watching: Watching = _UNWATCHED,
     redo: bool = True,
-    starts: Callable[[], bool] = lambda: True,
+    starts: bool = True,
 ) -> SignalStage:
     """The stage that acts on signals in one pipeline.
 
@@ -190,7 +190,7 @@ def signal_stage(
         Polling([*_channels(config), *channels], config.signals.signal_poll_interval_ms / 1000),
         now_us=_now_us,
         watching=watching,
-        at_start=(lambda: _added(source.list_tables(), tables, names) if starts() else ()) if reads_added else tuple,
+        at_start=(lambda: _added(source.list_tables(), tables, names)) if reads_added and starts else tuple,
     )
 
 

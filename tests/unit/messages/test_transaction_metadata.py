@@ -23,7 +23,7 @@ from minercdc.messages.transaction_metadata import TransactionEncoder
 from minercdc.messages.transforms.catalog import chain_of
 from minercdc.messages.transforms.encoding import RecordTransformer
 from minercdc.pipeline.engine import run_once
-from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.pipeline import Begun, Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.contracts import Record, StopFlag
 from minercdc.stream.events import (
@@ -154,8 +154,7 @@ def parts(kafka: Kafka, bound: int, runs: int = 0, **properties: str) -> Pipelin
             sink=Sink(kafka),
             encoder=transformer.encoder(encoder) if transformer else encoder,
             history=NoHistory(),
-            snapshot=lambda _: None,
-            capture=lambda _: Capture(runs),
+            begin=lambda offset: Begun(offset, Capture(runs)),
             bounds=Bounds(bound, 10**9, 0),
             skip_undecodable=lambda _: True,
             counts=counts,

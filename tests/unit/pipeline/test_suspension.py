@@ -19,7 +19,7 @@ from tests.unit.signals.model import SIGNALS, TABLE, At, Commit, ModelReader, Mo
 
 from minercdc.errors import DecodeError, MissingKeyError, TransientSourceError
 from minercdc.pipeline.engine import run_once
-from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.pipeline import Begun, Bounds, Pipeline, PipelineFactory
 from minercdc.pipeline.suspension import Suspensions
 from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.signals.actions import Actions, Source
@@ -305,11 +305,9 @@ def pipeline_of(world: BrokenWorld, topics: Topics, *, automatic: bool) -> Pipel
         topics,
         Encoder(world),
         NoHistory(),
-        lambda _: None,
-        lambda _: WorldCapture(world),
+        lambda offset: Begun(offset, WorldCapture(world), signals=signals),
         Bounds(records=3, bytes=1 << 20, seconds=1e9),
         fail,
-        signals=signals,
         suspensions=world.suspensions,
         suspends=lambda table: table == T,
     )
