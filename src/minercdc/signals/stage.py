@@ -76,7 +76,7 @@ class Polling:
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """What is told of signals while they are worked on.
+    """What sees the work on signals.
 
     :param observe: called with the state at the start, after each step and each commit, and when streaming is paused.
     :param pausing: a context in which streaming is paused.
@@ -97,7 +97,7 @@ class SignalStage:
     :param reads: what reads tables again.
     :param polling: of the channels that do not come with the stream.
     :param now_us: reads the clock: microseconds since the epoch in UTC.
-    :param watching: what is told of the work.
+    :param watching: what sees the work.
     :param at_start: makes signals of the connector itself, once before the stream; those whose snapshot is under way are passed
         over.
     """
