@@ -143,7 +143,7 @@ def test_names_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
         " parse string as an integer (c.properties:23, given as log.mining.view.fetch.size)",
         "c.properties:25": "debezium.source.poll.interval.ms: Input should be a valid integer, unable to parse string as an"
         " integer (c.properties:25)",
-        "c.properties:24": "debezium.sink.type: 'jsink' is not one of kafka, segments, json, relay; did you mean json?"
+        "c.properties:24": "debezium.sink.type: 'jsink' is not one of json, kafka, relay, segments; did you mean json?"
         " (c.properties:24)",
     }
     monkeypatch.setenv("MINERCDC_DATABASE_PORT", "many")
