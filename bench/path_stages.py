@@ -18,7 +18,7 @@ from confluent_kafka import Consumer
 from bench.processes import Sandbox
 from bench.redo_text import ORDERS, PEOPLE, Statement, statements
 from bench.report import Measure
-from bench.text_stages import json_encoder, mined_row, records_of
+from bench.text_stages import configured, json_encoder, mined_row, records_of
 from minercdc import native
 from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
 from minercdc.capture.logminer.buffer.delivery import Delivery
@@ -27,9 +27,8 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.session.containers import Container, Containers
 from minercdc.capture.logminer.session.host_clock import HostClock
 from minercdc.capture.logminer.session.row import ContinuationJoiner, LogMinerRow, OpCode
-from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
+from minercdc.capture.logminer.sql_redo.decoding import DecodingOptions, TransactionDecoder
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
-from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig
 from minercdc.messages.topics import TopicNames
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
@@ -133,16 +132,17 @@ def _produce(
     mined: Iterable[LogMinerRow], spill: Path, broker: str, budget: int, look: Callable[[], None], *, way: _Way
 ) -> int:
     runs, name = way.runs, way.name
-    kafka = KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": broker})
-    identity, topic_config = ConnectorIdentity.model_validate({"topic.prefix": name}), TopicConfig.model_validate({})
-    client = KafkaClient(kafka, topic_config, way.client)
-    sink = KafkaSink(client, TopicNames(identity, topic_config, kafka), name, Ownership(name))
+    config = configured(name, broker)
+    client = KafkaClient(config.kafka, config.topics, way.client)
+    sink = KafkaSink(client, TopicNames(config), name, Ownership(name))
     tables = Tables()
     for table in (PEOPLE, ORDERS):
         tables.put(table.schema)
     shapes = ShapeTracker(tables, TableFilter(schema_include=["SHOP"]), "ORCLPDB1", lambda _: None)
     clock, position = HostClock(), LogMinerPosition({}, 1, 0, 1)
-    delivery = Delivery(position, Containers([Container("", shapes, TransactionDecoder(shapes, clock, runs=runs))]), clock)
+    delivery = Delivery(
+        position, Containers([Container("", shapes, TransactionDecoder(shapes, clock, DecodingOptions(runs=runs)))]), clock
+    )
     assembly = BufferedAssembly(position, transaction_buffer(budget, spill, native_rows=runs), delivery)
     encoder, changes, committed = json_encoder(name, schemas=way.schemas), 0, 0
 

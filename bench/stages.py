@@ -32,7 +32,7 @@ from minercdc.capture.logminer.session.host_clock import HostClock
 from minercdc.capture.logminer.session.logminer_session import MiningSession
 from minercdc.capture.logminer.session.query import build_query
 from minercdc.capture.logminer.session.row import ContinuationJoiner, LogMinerRow
-from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
+from minercdc.capture.logminer.sql_redo.decoding import DecodingOptions, TransactionDecoder
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.config.sections import (
     DatabaseConfig,
@@ -167,7 +167,7 @@ class Bench:
         clock = HostClock()
         buffer = transaction_buffer(1 << 30, self._directory / "spill", native_rows=native.rows is not None)
         position = LogMinerPosition({}, 1, 0, 1)
-        decoder = TransactionDecoder(shapes, clock, runs=native.rows is not None)
+        decoder = TransactionDecoder(shapes, clock, DecodingOptions(runs=native.rows is not None))
         delivery = Delivery(position, Containers([Container("", shapes, decoder)]), clock)
         assembly = BufferedAssembly(position, buffer, delivery)
         encoder = json_encoder("bench")

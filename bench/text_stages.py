@@ -24,13 +24,14 @@ from minercdc.capture.logminer.sql_redo.decoding import RUN
 from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
 from minercdc.capture.logminer.sql_redo.native_scan import LONGEST_RUN, RowScanner
 from minercdc.capture.logminer.sql_redo.pieces import split
+from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.config.messages.registries import SIDES
-from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig, ValueConfig
+from minercdc.config.sections import ValueConfig
 from minercdc.messages.avro.records import AvroFormat
 from minercdc.messages.envelope.avro_rows import Heads, avro_rows
-from minercdc.messages.envelope.encoder import EnvelopeEncoder
+from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
 from minercdc.messages.envelope.source_block import SourceBlock
-from minercdc.messages.envelope.table_format import TableFormats
+from minercdc.messages.envelope.table_format import ColumnFormats, RecordKeys, TableFormats
 from minercdc.messages.formats.converting import RecordConverter, Side
 from minercdc.messages.registries.confluent import SchemaRegistry, SchemaText
 from minercdc.messages.registries.registered import ConfluentSchemas
@@ -278,6 +279,20 @@ def records_of(encoder: EnvelopeEncoder, event: Event) -> Iterator[Sequence[Reco
             at += 1
 
 
+def configured(prefix: str, broker: str) -> ConnectorConfig:
+    """The configuration of a connector with nothing but defaults."""
+    return parse_properties(
+        {
+            "topic.prefix": prefix,
+            "database.hostname": "-",
+            "database.user": "-",
+            "database.password": "-",
+            "database.dbname": "-",
+            "minercdc.kafka.bootstrap.servers": broker,
+        }
+    )
+
+
 def json_encoder(
     prefix: str,
     *,
@@ -287,22 +302,17 @@ def json_encoder(
 ) -> EnvelopeEncoder:
     """The encoder of a connector with nothing but defaults; or with numbers of the schemas of keys, and values, as for other formats;
     or with the schemas themselves."""
-    identity, kafka = (
-        ConnectorIdentity.model_validate({"topic.prefix": prefix}),
-        KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": "-"}),
-    )
     formats = TableFormats(
-        TopicNames(identity, TopicConfig.model_validate({}), kafka),
+        TopicNames(configured(prefix, "-")),
         SourceBlock(prefix),
         ValueConfig.model_validate({f"{side}.converter.schemas.enable": schemas for side in SIDES}),
         ValueHandling(),
-        rowid_keys=False,
-        published=lambda *_: True,
-        key_columns=lambda schema: schema.key,
+        RecordKeys(lambda schema: schema.key),
+        ColumnFormats(lambda *_: True),
         by_number=numbered,
     )
     avro = avro_rows(formats.source, avro_heads)
-    return EnvelopeEncoder(formats, include_schema_changes=True, clock_ns=time.time_ns, avro=avro)
+    return EnvelopeEncoder(formats, OtherEvents(schema_changes=True), clock_ns=time.time_ns, avro=avro)
 
 
 TEXT_STAGES: dict[str, Callable[[Sandbox, Path], Iterator[Measure]]] = {"text": text}

@@ -18,9 +18,9 @@ from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import MinerCdcError
 from minercdc.messages.envelope.column_changes import ColumnChanges
 from minercdc.messages.envelope.custom_converters import column_codecs
-from minercdc.messages.envelope.encoder import EnvelopeEncoder
+from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
 from minercdc.messages.envelope.source_block import SourceBlock
-from minercdc.messages.envelope.table_format import TableFormats
+from minercdc.messages.envelope.table_format import ColumnFormats, RecordKeys, TableFormats
 from minercdc.messages.topics import TopicNames
 from minercdc.sinks.json_lines import json_line, json_lines
 from minercdc.stream.contracts import Record
@@ -60,19 +60,20 @@ def encoder(handling: ValueHandling | None = None, **properties: str) -> Envelop
     )
     handling = handling or ValueHandling()
     formats = TableFormats(
-        TopicNames(config.identity, config.topics, config.kafka),
+        TopicNames(config),
         SourceBlock("pair", config.messages.untracked, ordered=config.messages.minercdc_source_sequence),
         config.values,
         handling,
-        rowid_keys=config.filters.minercdc_keyless_table_key == "rowid",
-        published=lambda _, column: column.name != "HIDDEN",
-        key_columns=lambda table: table.key,
-        changes=ColumnChanges(config.column_rules, config.messages.column_propagate_source_type),
-        codec_of=column_codecs(config.custom_converters, handling),
+        RecordKeys(lambda table: table.key, config.filters.minercdc_keyless_table_key == "rowid"),
+        ColumnFormats(
+            lambda _, column: column.name != "HIDDEN",
+            ColumnChanges(config.column_rules, config.messages.column_propagate_source_type),
+            column_codecs(config.custom_converters, handling),
+        ),
     )
     return EnvelopeEncoder(
         formats,
-        include_schema_changes=True,
+        OtherEvents(schema_changes=True),
         clock_ns=lambda: 1_789_990_213_402_118_903,
         skip_unchanged=config.messages.skip_messages_without_change,
     )

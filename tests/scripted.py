@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from tests.runs import encode_run_of, in_runs
 
 from minercdc.errors import DecodeError, FencedError, TransientSourceError
-from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.pipeline import Begun, Bounds, Initial, Pipeline, PipelineFactory
 from minercdc.pipeline.schema_notices import of_ddl
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.contracts import Capture, Heartbeat, Record, Snapshot, StopFlag
@@ -217,6 +217,10 @@ def parts_of(
     clock: Clock | None = None,
     waiting: Callable[[], Sequence[Notification]] = tuple,
 ) -> PipelineFactory:
+    def begin(offset: Offset | None) -> Begun:
+        is_due = offset is None or offset.position is None
+        return Begun(offset, capture, lambda: Initial(snapshot if is_due else None))
+
     def open_pipeline() -> Pipeline:
         return Pipeline(
             adapter="test",
@@ -224,8 +228,7 @@ def parts_of(
             encoder=RowEncoder(),
             encode_run=encode_run_of(RowEncoder()),
             history=NoHistory(),
-            snapshot=lambda offset: snapshot if offset is None or offset.position is None else None,
-            capture=lambda offset: capture,
+            begin=begin,
             bounds=bounds,
             skip_undecodable=lambda error: skip,
             notified=notified,

@@ -14,7 +14,7 @@ from tests.sandbox_capture.lab import Lab
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.schema.tables import Tables
 from minercdc.signals.stage import SignalStage
-from minercdc.signals.stage_builder import signal_stage
+from minercdc.signals.stage_builder import CapturedTables, signal_stage
 from minercdc.stream.events import ChangeEvent, Event, Notification, Op, Progress, SchemaChange, SnapshotMark
 from minercdc.stream.offset import SignalState
 from minercdc.stream.signal_answers import INCREMENTAL
@@ -87,7 +87,7 @@ class SignalledConnector(Connector):
         assert self._position is not None
         capture = self._lab.capture(tables)
         config = configured(self._lab, self._strategy, self._chance.choice([2, 5, 50]))
-        self._stage = signal_stage(config, capture, tables, self._lab.filters)
+        self._stage = signal_stage(config, capture, CapturedTables(tables, self._lab.filters))
         events = capture.stream(self._position, self._stop)
         return taken_apart(self._stage.through(events, self._position, self._state, self._stop))
 

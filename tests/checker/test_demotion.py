@@ -26,11 +26,11 @@ from tests.unit.messages.test_envelope import encoder
 
 from minercdc.capture.flashback.prerequisites import FlashbackPrerequisites
 from minercdc.pipeline.engine import run
-from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.pipeline import Begun, Bounds, Initial, Pipeline, PipelineFactory
 from minercdc.pipeline.suspension import Suspensions
 from minercdc.schema.tables import Tables
-from minercdc.signals.stage_builder import resumptions_of, signal_stage
-from minercdc.stream.contracts import Capture, SignalActions, Snapshot
+from minercdc.signals.stage_builder import CapturedTables, resumptions_of, signal_stage
+from minercdc.stream.contracts import SignalActions
 from minercdc.stream.counters.connector import Counters
 from minercdc.stream.offset import Offset
 
@@ -45,23 +45,24 @@ __all__ = ["impatient"]
 
 
 def pipeline_of(lab: FlashbackLab, kafka: Kafka) -> Pipeline:
-    tables, suspensions, history = Tables(), Suspensions(), History(kafka)
+    suspensions, history = Suspensions(), History(kafka)
     config = configured(lab, "scn", kafka.chance.choice([2, 5, 50]))
 
-    def capture(offset: Offset | None) -> Capture:
+    def begin(offset: Offset | None) -> Begun:
+        tables = Tables()
         for change in history.recover(None):
             tables.apply(change)
-        return lab.capture(tables, split=lambda: suspensions.split)
 
-    def snapshot(offset: Offset | None) -> Snapshot | None:
-        taken = offset is not None and offset.position is not None
-        return None if taken else lab.snapshot(tables, **{"snapshot.fetch.size": 5})
+        def initial() -> Initial:
+            taken = offset is not None and offset.position is not None
+            return Initial(None if taken else lab.snapshot(tables, **{"snapshot.fetch.size": 5}))
 
-    def signals() -> SignalActions:
-        resumptions = resumptions_of(
-            config, suspensions, tables, lab.filters, TopicOf(kafka), FlashbackPrerequisites(), redo=False
-        )
-        return signal_stage(config, None, tables, lab.filters, resumptions=resumptions)
+        def signals() -> SignalActions:
+            needed, captured = FlashbackPrerequisites(), CapturedTables(tables, lab.filters)
+            resumptions = resumptions_of(config, suspensions, captured, TopicOf(kafka), needed, redo=False)
+            return signal_stage(config, None, captured, resumptions)
+
+        return Begun(offset, lab.capture(tables, split=lambda: suspensions.split), initial, signals)
 
     bounds = Bounds(kafka.chance.choice([3, 20]), 1 << 20, 0.0)
     return Pipeline(
@@ -69,11 +70,9 @@ def pipeline_of(lab: FlashbackLab, kafka: Kafka) -> Pipeline:
         kafka,
         encoder(),
         history,
-        snapshot,
-        capture,
+        begin,
         bounds,
         lambda _: False,
-        signals=signals,
         suspensions=suspensions,
         suspends=lambda _: True,
     )

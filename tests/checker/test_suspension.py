@@ -25,16 +25,15 @@ from tests.sandbox_capture.lab import Lab
 from tests.unit.messages.test_envelope import encoder
 from tests.unit.pipeline.test_suspension import Fold, NoHistory, Topics
 
-from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
 from minercdc.pipeline.engine import run
-from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.pipeline import Begun, Bounds, Initial, Pipeline, PipelineFactory
 from minercdc.pipeline.suspension import Suspensions
 from minercdc.schema.table import TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.signals.stage_builder import resumptions_of, signal_stage
+from minercdc.signals.stage_builder import CapturedTables, resumptions_of, signal_stage
 from minercdc.snapshot.incremental import reader, resuming
-from minercdc.stream.contracts import Capture, Record, SignalActions, Snapshot, StopFlag
+from minercdc.stream.contracts import Record, SignalActions, Snapshot, StopFlag
 from minercdc.stream.counters.connector import Counters
 from minercdc.stream.events import Event, SchemaChange
 from minercdc.stream.offset import Offset, SnapshotState
@@ -124,26 +123,27 @@ class History(NoHistory):
 
 
 def pipeline_of(lab: Lab, kafka: Kafka) -> Pipeline:
-    tables, suspensions = Tables(), Suspensions()
-    opened: LogMinerCapture | None = None
+    suspensions = Suspensions()
     history = History(kafka)
     config = configured(lab, "scn", kafka.chance.choice([2, 5, 50]))
 
-    def capture(offset: Offset | None) -> Capture:
-        nonlocal opened
+    def begin(offset: Offset | None) -> Begun:
+        tables = Tables()
         for change in history.recover(None):
             tables.apply(change)
         opened = lab.capture(tables, on_failure="suspend", unread=suspensions.unread)
-        return opened
 
-    def snapshot(offset: Offset | None) -> Snapshot | None:
-        taken = offset is not None and offset.position is not None
-        return None if taken else AlteredSnapshot(lab, lab.snapshot(tables, **{"snapshot.fetch.size": 5}), kafka.chance)
+        def initial() -> Initial:
+            if offset is not None and offset.position is not None:
+                return Initial()
+            return Initial(AlteredSnapshot(lab, lab.snapshot(tables, **{"snapshot.fetch.size": 5}), kafka.chance))
 
-    def signals() -> SignalActions:
-        needed = LogMinerPrerequisites()
-        resumptions = resumptions_of(config, suspensions, tables, lab.filters, TopicOf(kafka), needed)
-        return signal_stage(config, opened, tables, lab.filters, resumptions=resumptions)
+        def signals() -> SignalActions:
+            needed, captured = LogMinerPrerequisites(), CapturedTables(tables, lab.filters)
+            resumptions = resumptions_of(config, suspensions, captured, TopicOf(kafka), needed)
+            return signal_stage(config, opened, captured, resumptions)
+
+        return Begun(offset, opened, initial, signals)
 
     bounds = Bounds(kafka.chance.choice([3, 20]), 1 << 20, 0.0)
     return Pipeline(
@@ -151,11 +151,9 @@ def pipeline_of(lab: Lab, kafka: Kafka) -> Pipeline:
         kafka,
         encoder(),
         history,
-        snapshot,
-        capture,
+        begin,
         bounds,
         lambda _: False,
-        signals=signals,
         suspensions=suspensions,
         suspends=lambda _: True,
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 from minercdc.config.load import load_relay_config
 from minercdc.relay.client.bootstrap import SnapshotBootstrap
 from minercdc.relay.client.checkpoint import Checkpoint, checkpoint_of
-from minercdc.relay.client.consumer import Change, RelayClient
+from minercdc.relay.client.consumer import Change, ClientOptions, RelayClient
 
 
 class Copy:
@@ -82,9 +82,7 @@ def main() -> None:
         copy,
         copy,
         bootstrap=bootstrap,
-        bootstrap_first=bootstrap is not None,
-        buffer_bytes=given.size,
-        name=given.database.stem,
+        options=ClientOptions(bootstrap_first=bootstrap is not None, buffer_bytes=given.size, name=given.database.stem),
     )
     client.run(threading.Event())
 

@@ -88,9 +88,9 @@ class Copy:
 
 
 @contextmanager
-def reading(url: str, consumer: Copy, **options: Any) -> Iterator[RelayClient]:
+def reading(url: str, consumer: Copy) -> Iterator[RelayClient]:
     stop = threading.Event()
-    client = RelayClient(url, consumer, MemoryCheckpoints(), **options)
+    client = RelayClient(url, consumer, MemoryCheckpoints())
     thread = threading.Thread(target=client.run, args=(stop,))
     thread.start()
     try:

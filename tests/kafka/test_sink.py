@@ -44,7 +44,7 @@ def settings(prefix: str, bootstrap: str, **more: str) -> ConnectorConfig:
 
 
 def topics_of(config: ConnectorConfig) -> TopicNames:
-    return TopicNames(config.identity, config.topics, config.kafka)
+    return TopicNames(config)
 
 
 def client_of(config: ConnectorConfig) -> KafkaClient:

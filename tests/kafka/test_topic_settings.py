@@ -11,7 +11,7 @@ from tests.kafka.test_sink import OFFSET, client_of, settings, sink_of, topics_o
 
 from minercdc.errors import SinkError
 from minercdc.local.kafka_broker import KafkaBroker
-from minercdc.messages.configured import topic_names
+from minercdc.messages.topics import TopicNames
 from minercdc.operate.check.targets import topic_findings
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.sinks.kafka.internal_topics import internal_topic_findings
@@ -82,7 +82,7 @@ def test_the_command_of_each_problem_fixes_it(
     broker: KafkaBroker, prefix: str, topic: str, setting: str, problem: str, blocking: bool
 ) -> None:
     config = settings(prefix, broker.bootstrap_servers, **{"minercdc.log.mining.buffer.durable": "topic"})
-    client, topics = client_of(config), topic_names(config)
+    client, topics = client_of(config), TopicNames(config)
     assert internal_topic_findings(client, topics) == []
     sink_of(config).close()
     client.ensure_topic(f"{prefix}-open-transactions", partitions=1, compacted=True)
@@ -151,7 +151,7 @@ def test_a_missing_topic_is_named_once_where_none_is_created(
 def test_a_missing_topic_of_open_transactions_that_is_not_created_is_found(broker: KafkaBroker, prefix: str) -> None:
     more = {"minercdc.log.mining.buffer.durable": "topic", "topic.creation.enable": "false"}
     config = settings(prefix, broker.bootstrap_servers, **more)
-    client, topics = client_of(config), topic_names(config)
+    client, topics = client_of(config), TopicNames(config)
     (finding,) = internal_topic_findings(client, topics)
     assert (finding.rule, finding.blocking) == ("open-transactions-topic", True)
     assert f"--create --topic {prefix}-open-transactions --partitions 1 --config cleanup.policy=compact" in finding.fix

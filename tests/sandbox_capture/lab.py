@@ -35,8 +35,9 @@ from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
+from minercdc.snapshot.databases import TableDatabases
 from minercdc.snapshot.initial.locks import lock_of
-from minercdc.snapshot.initial.snapshot import InitialSnapshot
+from minercdc.snapshot.initial.snapshot import InitialSnapshot, RowReading, StreamStart
 from minercdc.snapshot.initial.start import Fixed, Place, fix_now
 from minercdc.snapshot.initial.structures import StructureSnapshot
 from minercdc.snapshot.reselect import RowReselect
@@ -236,15 +237,11 @@ class Lab:
         if not with_rows:
             return StructureSnapshot(connect_pdb, tables, fix, lambda fixed: self.start_position(fixed.scn, fixed.mine_from))
         return InitialSnapshot(
-            connect_pdb,
+            TableDatabases({database: connect_pdb}),
             tables,
             config,
-            database=database,
-            fix=fix,
-            start_position=self.start_position,
-            load_position=capture.load_position,
-            selects=selects,
-            lobs=self.shared.lob_enabled,
+            StreamStart(fix, self.start_position, capture.load_position),
+            RowReading(selects=selects, lobs=self.shared.lob_enabled),
             captured=lambda table: self.filter.includes(table.schema, table.table),
         )
 

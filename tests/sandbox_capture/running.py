@@ -14,9 +14,9 @@ from tests.sandbox_capture.lab import Lab
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.errors import MinerCdcError
 from minercdc.pipeline.engine import run
-from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.pipeline import Begun, Bounds, Initial, Pipeline, PipelineFactory
 from minercdc.schema.tables import Tables
-from minercdc.stream.contracts import Capture, Record, SchemaHistory, Snapshot
+from minercdc.stream.contracts import Record, SchemaHistory
 from minercdc.stream.counters.connector import Counters
 from minercdc.stream.events import ChangeEvent, Event, SchemaChange
 from minercdc.stream.offset import JsonValue, Offset
@@ -115,20 +115,20 @@ class Running:
             self.error = error
 
     def _pipeline(self) -> Pipeline:
-        tables = Tables()
-
-        def capture(offset: Offset | None) -> Capture:
+        def begin(offset: Offset | None) -> Begun:
+            tables = Tables()
             for change in self._history.recover(offset.history if offset is not None else 0):
                 tables.apply(change)
-            return self._capture(tables)
-
-        def snapshot(offset: Offset | None) -> Snapshot | None:
             under_way = offset is None or offset.position is None
-            return self.lab.snapshot(tables, with_rows=False) if under_way else None
+            return Begun(
+                offset,
+                self._capture(tables),
+                lambda: Initial(self.lab.snapshot(tables, with_rows=False) if under_way else None),
+            )
 
         bounds = Bounds(1000, 1 << 20, 0.0)
         ledger = self.ledger
-        return Pipeline("logminer", ledger, ledger, self._history, snapshot, capture, bounds, lambda _: False)
+        return Pipeline("logminer", ledger, ledger, self._history, begin, bounds, lambda _: False)
 
     def _capture(self, tables: Tables) -> LogMinerCapture:
         capture = self.lab.capture(tables)

@@ -25,7 +25,7 @@ from minercdc.pipeline.databases import SourceDatabases
 from minercdc.pipeline.start_checks import check_prerequisites
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.initial.locks import lock_of
-from minercdc.snapshot.initial.snapshot import InitialSnapshot
+from minercdc.snapshot.initial.snapshot import InitialSnapshot, RowReading, StreamStart
 from minercdc.snapshot.initial.start import Fixed, fix_now
 from minercdc.stream.events import ChangeEvent, Event, Progress
 
@@ -242,14 +242,15 @@ def test_a_snapshot_that_is_killed_goes_on_in_both_as_of_one_scn(pdbs: Pdbs) -> 
 
     def snapshot() -> InitialSnapshot:
         return InitialSnapshot(
-            databases.connect_first,
+            databases.of_tables(),
             tables,
             config.snapshot,
-            database=databases.first,
-            fix=fix,
-            start_position=lambda scn, begun: LogMinerPosition(start_scn=begun, snapshot_scn=scn, pdbs=(ONE, OTHER)),
-            load_position=LogMinerPosition.from_json,
-            databases=databases.of_tables(),
+            StreamStart(
+                fix,
+                lambda scn, begun: LogMinerPosition(start_scn=begun, snapshot_scn=scn, pdbs=(ONE, OTHER)),
+                LogMinerPosition.from_json,
+            ),
+            RowReading(),
         )
 
     for turn in range(3):

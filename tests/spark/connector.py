@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.messages.configured import envelope_encoder
+from minercdc.messages.envelope.encoder import OtherEvents
 from minercdc.messages.formats.configured import record_converter
 from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import TableSchema
@@ -32,12 +33,12 @@ class Connector:
 
     def __init__(self, config: ConnectorConfig) -> None:
         client = KafkaClient(config.kafka, config.topics, {})
-        topics = TopicNames(config.identity, config.topics, config.kafka)
+        topics = TopicNames(config)
         self.sink = KafkaSink(client, topics, config.identity.name, Ownership(config.identity.name))
         self.history = KafkaSchemaHistory(
             client, topic=topics.schema_history, server=config.identity.topic_prefix, clock_ms=lambda: 0
         )
-        self.encoder: RecordEncoder = envelope_encoder(config, topics, include_schema_changes=True)
+        self.encoder: RecordEncoder = envelope_encoder(config, topics, OtherEvents(schema_changes=True))
         if (converter := record_converter(config.converters, timeout=30)) is not None:
             self.encoder = converter.encoder(self.encoder)
         self.scn = 100

@@ -8,7 +8,9 @@ from pathlib import Path
 from tests.spark.connector import Connector
 
 from minercdc.config.load import ConnectorConfig, load_config
-from minercdc.messages.configured import envelope_encoder, topic_names
+from minercdc.messages.configured import envelope_encoder
+from minercdc.messages.envelope.encoder import OtherEvents
+from minercdc.messages.topics import TopicNames
 from minercdc.sinks.file_schema_history import FileSchemaHistory
 from minercdc.sinks.segments.writer import SegmentSink
 from minercdc.stream.events import SchemaChange
@@ -29,8 +31,8 @@ class SegmentConnector(Connector):
         )
         stored = self.sink.load_offset()
         list(self.history.recover(stored.history if stored else 0))
-        topics = topic_names(config)
-        self.encoder = envelope_encoder(config, topics, include_schema_changes=True)
+        topics = TopicNames(config)
+        self.encoder = envelope_encoder(config, topics, OtherEvents(schema_changes=True))
         self.scn = 100
         self.time_us = lambda scn: 0
 

@@ -136,7 +136,7 @@ def test_a_record_that_does_not_fit_its_schema_quarantines_its_table_only(
     other = replace(ODD, id=TableId("PDB", "LAB", "OTHER"))
     connector.structure(other)
     connector.change(Op.CREATE, None, ROW, other)
-    topic = TopicNames(config.identity, config.topics, config.kafka).of_table(ODD.id)
+    topic = TopicNames(config).of_table(ODD.id)
     client = KafkaClient(config.kafka, config.topics, {})
     ((partition, end),) = client.ends(topic)
     (*_, last) = client.read_range(topic, partition, 0, end)

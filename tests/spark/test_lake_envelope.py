@@ -13,6 +13,7 @@ from minercdc.config.load import parse_properties
 from minercdc.lake.read.envelope import with_envelope
 from minercdc.lake.stream.change_log import ChangeLog
 from minercdc.messages.configured import envelope_encoder
+from minercdc.messages.envelope.encoder import OtherEvents
 from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import (
@@ -67,8 +68,8 @@ PARSED: dict[str, Event] = {
 
 def record(event: Event, **properties: str) -> bytes:
     config = parse_properties({**NEEDED, **{name.replace("_", "."): value for name, value in properties.items()}})
-    topics = TopicNames(config.identity, config.topics, config.kafka)
-    encoder = envelope_encoder(config, topics, include_schema_changes=False)
+    topics = TopicNames(config)
+    encoder = envelope_encoder(config, topics, OtherEvents(schema_changes=False))
     (value,) = [one.value for one in encoder.encode(event) if one.value is not None]
     return value
 

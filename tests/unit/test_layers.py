@@ -135,5 +135,61 @@ def test_product_and_sandbox_import_nothing_of_each_other() -> None:
             assert [line for name, line in imported_names(path) if name.split(".")[0] == other] == [], path
 
 
+MOST_PARAMETERS = 8
+MANY_PARAMETERS = {"cli/send.py execute_snapshot": "typer makes an option of each parameter of a command"}
+
+
+def functions_of_many_parameters(root: Path) -> set[str]:
+    """`FILE NAME` of each function with more than MOST_PARAMETERS, `self` and `cls` apart; of a constructor with its class."""
+    found = set()
+    for path in sorted(root.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        classes = {id(node): f"{one.name}." for one in ast.walk(tree) if isinstance(one, ast.ClassDef) for node in one.body}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
+                if len([one for one in every if one and one.arg not in ("self", "cls")]) > MOST_PARAMETERS:
+                    name = "lambda" if isinstance(node, ast.Lambda) else node.name
+                    found.add(f"{path.relative_to(root)} {classes.get(id(node), '')}{name}")
+    return found
+
+
+def unpacked_literals(root: Path) -> list[str]:
+    """`FILE:LINE` of each call with an argument such as `*(a, b)`, `*[a, b]` or `**{"a": b}`: parameters that go together have a
+    name."""
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                stars = [one.value for one in node.args if isinstance(one, ast.Starred)]
+                stars += [one.value for one in node.keywords if one.arg is None]
+                if any(_is_written_out(one) for one in stars):
+                    found.append(f"{path.relative_to(root)}:{node.lineno}")
+    return found
+
+
+def _is_written_out(node: ast.expr) -> bool:
+    if isinstance(node, ast.Dict):
+        return None not in node.keys
+    return isinstance(node, ast.Tuple | ast.List) and not any(isinstance(one, ast.Starred) for one in node.elts)
+
+
+def test_no_function_takes_many_parameters() -> None:
+    assert functions_of_many_parameters(SRC / "minercdc") == set(MANY_PARAMETERS)
+
+
+def test_no_call_unpacks_what_is_written_out() -> None:
+    assert unpacked_literals(SRC / "minercdc") == []
+
+
+def test_many_parameters_and_what_hides_them_are_found(tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text(
+        "class A:\n    def __init__(self, a, b, c, d, /, e, f, *g, h, i=0): ...\n    def f(self, a, b, c, d, e, f, g, h): ...\n"
+        "f(*(1, 2))\nf(*[1])\nf(**{'a': 1})\nf(*a, *(b for b in a), **c, **{**c, 'a': 1})\n"
+    )
+    assert functions_of_many_parameters(tmp_path) == {"x.py A.__init__"}
+    assert unpacked_literals(tmp_path) == ["x.py:4", "x.py:5", "x.py:6"]
+
+
 def test_no_module_of_the_product_imports_itself_through_others() -> None:
     assert cycle_of(SRC / "minercdc") == []

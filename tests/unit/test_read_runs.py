@@ -11,7 +11,7 @@ from tests.runs import encode_run_of
 from tests.scripted import LAZY, Clock, MemorySink, NoHistory, RowEncoder, ScriptedCapture, Store
 
 from minercdc.errors import DecodeError, ValueDecodeError
-from minercdc.pipeline.pipeline import Pipeline, PipelineFactory
+from minercdc.pipeline.pipeline import Begun, Pipeline, PipelineFactory
 from minercdc.pipeline.publisher import publish
 from minercdc.pipeline.suspension import Suspensions
 from minercdc.schema.table import Column, TableId, TableNames, TableSchema
@@ -62,8 +62,7 @@ def publish_to(
         encoder=RowEncoder(),
         encode_run=encode_run_of(RowEncoder()) if native else None,
         history=NoHistory(),
-        snapshot=lambda offset: None,
-        capture=lambda offset: ScriptedCapture([]),
+        begin=lambda offset: Begun(offset, ScriptedCapture([])),
         bounds=LAZY,
         skip_undecodable=lambda error: skips,
         suspends=lambda table: suspends,

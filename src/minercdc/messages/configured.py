@@ -13,45 +13,14 @@ from minercdc.errors import ConfigError
 from minercdc.messages.envelope.avro_rows import Heads, avro_rows
 from minercdc.messages.envelope.column_changes import ColumnChanges
 from minercdc.messages.envelope.custom_converters import column_codecs
-from minercdc.messages.envelope.encoder import EnvelopeEncoder
+from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
 from minercdc.messages.envelope.source_block import SourceBlock
-from minercdc.messages.envelope.table_format import KeyColumns, Published, TableFormats
+from minercdc.messages.envelope.table_format import ColumnFormats, KeyColumns, Published, RecordKeys, TableFormats
 from minercdc.messages.moved_keys import MovedKeys
-from minercdc.messages.notification import NotificationEncoder
-from minercdc.messages.refused_topics import RefusedTopics
 from minercdc.messages.topics import TopicNames
 from minercdc.messages.transaction_counts import TransactionCounts
-from minercdc.messages.transaction_metadata import TransactionEncoder
 from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import Column, TableId, TableSchema
-
-
-def topic_names(
-    config: ConnectorConfig,
-    gives_up: Callable[[TableId], bool] = lambda _: False,
-    refused: RefusedTopics | None = None,
-) -> TopicNames:
-    """The names of all topics of a connector. Raises ConfigError when `topic.naming.strategy` names a function that cannot be
-    loaded.
-
-    :param gives_up, refused: see `TopicNames`.
-    """
-    return TopicNames(
-        config.identity,
-        config.topics,
-        config.kafka,
-        config.notifications,
-        config.heartbeat,
-        config.history,
-        signals=config.signals,
-        messages=config.messages,
-        run=config.run,
-        log_mining=config.log_mining,
-        with_database=config.database.has_several_pdbs,
-        gives_up=gives_up,
-        refused=refused,
-        folds=config.sink.is_kafka,
-    )
 
 
 def encoded_values(config: ConnectorConfig) -> ValueConfig:
@@ -105,12 +74,8 @@ def key_columns(config: TableFilterConfig, *, former: bool = False) -> KeyColumn
 def envelope_encoder(
     config: ConnectorConfig,
     topics: TopicNames,
+    others: OtherEvents,
     *,
-    include_schema_changes: bool,
-    dead_letters: str | None = None,
-    notifications: NotificationEncoder | None = None,
-    captured: Callable[[TableId], bool] = lambda _: True,
-    transactions: TransactionEncoder | None = None,
     counts: TransactionCounts | None = None,
     moved: MovedKeys | None = None,
     avro_heads: Heads = (None, None),
@@ -121,14 +86,10 @@ def envelope_encoder(
     formats = _table_formats(config, topics, counted=counts is not None)
     return EnvelopeEncoder(
         formats,
-        include_schema_changes=include_schema_changes,
+        others,
         clock_ns=clock_ns,
-        dead_letters=dead_letters,
-        notifications=notifications,
-        captured=captured,
         skip_unchanged=config.messages.skip_messages_without_change,
         lobs=config.capture.lob_enabled,
-        transactions=transactions,
         counts=counts,
         moved=moved,
         avro=avro_rows(formats.source, avro_heads),
@@ -147,16 +108,17 @@ def _table_formats(config: ConnectorConfig, topics: TopicNames, *, counted: bool
         ),
         encoded_values(config),
         handling,
-        rowid_keys=config.filters.minercdc_keyless_table_key == "rowid",
-        published=published_columns(config.filters),
-        key_columns=key_columns(config.filters),
-        by_number=(number_keys, number_values),
-        changes=ColumnChanges(
-            config.column_rules,
-            config.messages.column_propagate_source_type,
-            config.messages.datatype_propagate_source_type,
+        RecordKeys(key_columns(config.filters), config.filters.minercdc_keyless_table_key == "rowid"),
+        ColumnFormats(
+            published_columns(config.filters),
+            ColumnChanges(
+                config.column_rules,
+                config.messages.column_propagate_source_type,
+                config.messages.datatype_propagate_source_type,
+            ),
+            column_codecs(config.custom_converters, handling),
         ),
-        codec_of=column_codecs(config.custom_converters, handling),
+        by_number=(number_keys, number_values),
         counted=counted,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 import oracledb
@@ -13,11 +14,12 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.own_topics import transaction_topic
 from minercdc.messages.configured import encoded_values, envelope_encoder, key_columns
 from minercdc.messages.envelope.context_headers import ContextHeaders
-from minercdc.messages.envelope.encoder import EnvelopeEncoder
+from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
 from minercdc.messages.formats.converting import RecordConverter
 from minercdc.messages.heartbeat import KafkaHeartbeat
 from minercdc.messages.moved_keys import MovedKeys
 from minercdc.messages.notification import NotificationEncoder
+from minercdc.messages.refused_topics import RefusedTopics
 from minercdc.messages.topics import TopicNames
 from minercdc.messages.transaction_counts import TransactionCounts
 from minercdc.messages.transaction_metadata import TransactionEncoder
@@ -28,10 +30,24 @@ from minercdc.stream.contracts import Record, RecordEncoder, RunEncoder
 from minercdc.stream.events import ChangeEvent
 
 
+@dataclass(frozen=True, slots=True)
+class RecordStages:
+    """What becomes of printed records, in all pipelines of a process.
+
+    :param refused: topics that Kafka refused, and records in them.
+    :param transformer: None where there are no transformations.
+    :param converter: into the format of keys and values; None where records are printed in it.
+    """
+
+    refused: RefusedTopics = field(default_factory=RefusedTopics)
+    transformer: RecordTransformer | None = None
+    converter: RecordConverter | None = None
+
+
 class Encoding:
     """Makes the encoders of one pipeline, which share the keys that rows have taken over (`MovedKeys`), and its heartbeat.
 
-    :param stages: the transformer, and the converter into the format of keys and values; None where there is none.
+    :param stages: what becomes of printed records.
     :param counts: numbers the events of a transaction, None without transaction metadata.
     :param captured: whether DDL of a table is published.
     :param connect: to the pluggable database, for the heartbeat's statement.
@@ -41,7 +57,7 @@ class Encoding:
         self,
         config: ConnectorConfig,
         topics: TopicNames,
-        stages: tuple[RecordTransformer | None, RecordConverter | None],
+        stages: RecordStages,
         *,
         counts: TransactionCounts | None,
         captured: Callable[[TableId], bool],
@@ -49,7 +65,7 @@ class Encoding:
     ) -> None:
         self._config = config
         self._topics = topics
-        self._transformer, self._converter = stages
+        self._transformer, self._converter = stages.transformer, stages.converter
         self._counts = counts
         self._captured = captured
         self._connect = connect
@@ -87,11 +103,13 @@ class Encoding:
         return envelope_encoder(
             config,
             self._topics,
-            include_schema_changes=config.topics.include_schema_changes,
-            dead_letters=config.run.minercdc_dead_letter_topic,
-            notifications=self._notification_encoder(),
-            captured=self._captured,
-            transactions=self._transaction_encoder(),
+            OtherEvents(
+                schema_changes=config.topics.include_schema_changes,
+                captured=self._captured,
+                dead_letters=config.run.minercdc_dead_letter_topic,
+                notifications=self._notification_encoder(),
+                transactions=self._transaction_encoder(),
+            ),
             counts=self._counts,
             moved=self._moved,
             avro_heads=converter.avro_heads if converter is not None else (None, None),

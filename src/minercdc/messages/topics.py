@@ -6,15 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from minercdc.config.messages.content import MessageConfig
+from minercdc.config.load import SECTIONS, ConnectorConfig
 from minercdc.config.plugin import load_callable
-from minercdc.config.section import Section
-from minercdc.config.sections import ConnectorIdentity, KafkaConfig, RunConfig, TopicConfig
-from minercdc.config.source.log_mining import LogMiningConfig
-from minercdc.config.source.signals import NotificationConfig, SignalConfig
-from minercdc.config.target.heartbeat import HeartbeatConfig
+from minercdc.config.sections import TopicConfig
 from minercdc.config.target.own_topics import history_topic, offset_topic, open_transactions_topic, own_topics
-from minercdc.config.target.schema_history import SchemaHistoryConfig
 from minercdc.errors import ConfigError, RecordSchemaError, SharedTopicError
 from minercdc.messages.refused_topics import RefusedTopics
 from minercdc.schema.table import TableId
@@ -28,58 +23,38 @@ _GROUP = re.compile(r"\\(.)|\$(\d)|\$\{(\w+)\}")
 class TopicNames:
     """Names the topics of one connector, and refuses two tables that would share one: it keeps which table has which topic.
 
-    :param with_database: several databases are captured, and names of tables have theirs.
     :param gives_up: whether a table gives up its topic, as one does that is suspended: another table may take it then.
     :param refused: topics that Kafka refused; None for none.
-    :param folds: no two topics may differ in `.` and `_` only, as in Kafka.
     :raises ConfigError: `topic.naming.strategy` names a function that cannot be loaded.
     :ivar heartbeats: None when there are none.
     :ivar has_history: whether the schema history is in a topic, not in a file.
     :ivar notifications: None when they go to no topic.
     :ivar open_transactions: of copies of the rows of open transactions; None when there are none.
-    :ivar own: the connector's topics by name, those of sections that are given.
+    :ivar own: the connector's topics by name.
     """
 
     def __init__(
         self,
-        identity: ConnectorIdentity,
-        topics: TopicConfig,
-        kafka: KafkaConfig,
-        notifications: NotificationConfig | None = None,
-        heartbeat: HeartbeatConfig | None = None,
-        history: SchemaHistoryConfig | None = None,
-        *,
-        signals: SignalConfig | None = None,
-        messages: MessageConfig | None = None,
-        run: RunConfig | None = None,
-        log_mining: LogMiningConfig | None = None,
-        with_database: bool = False,
+        config: ConnectorConfig,
         gives_up: Callable[[TableId], bool] = lambda _: False,
         refused: RefusedTopics | None = None,
-        folds: bool = True,
     ) -> None:
-        self._prefix = identity.topic_prefix
-        self._name = _naming(topics, identity.topic_prefix, with_database)
+        topics = config.topics
+        self._prefix = config.identity.topic_prefix
+        self._name = _naming(topics, self._prefix, config.database.has_several_pdbs)
         self._delimiter, self._rewritten = topics.topic_delimiter, topics.is_rewritten
         self._tables: dict[str, TableId] = {}  # by their topics, as `_folded` has them
-        self._gives_up, self._refused, self._folds = gives_up, refused or RefusedTopics(), folds
+        self._gives_up, self._refused = gives_up, refused or RefusedTopics()
+        self._folds = config.sink.is_kafka  # no two topics may differ in `.` and `_` only
         self.schema_changes = self._prefix
-        beats = heartbeat is not None and heartbeat.heartbeat_interval_ms > 0
-        self.heartbeats = heartbeat.topic(self._delimiter, self._prefix) if heartbeat and beats else None
-        self.notifications = notifications.sink_topic if notifications else None
-        self.has_history = history is None or history.file is None
-        self.schema_history = history_topic(kafka, self._prefix)
-        self.offsets = offset_topic(kafka, self._prefix)
-        self.open_transactions = (log_mining and open_transactions_topic(log_mining, self._prefix)) or None
-        sections: dict[str, Section | None] = {
-            "identity": identity,
-            "topics": topics,
-            "kafka": kafka,
-            "notifications": notifications,
-        }
-        sections |= {"heartbeat": heartbeat, "history": history, "signals": signals, "messages": messages, "run": run}
-        sections["log_mining"] = log_mining
-        self.own = {one.topic: one for one in own_topics(sections)}
+        beats = config.heartbeat.heartbeat_interval_ms > 0
+        self.heartbeats = config.heartbeat.topic(self._delimiter, self._prefix) if beats else None
+        self.notifications = config.notifications.sink_topic
+        self.has_history = config.history.file is None
+        self.schema_history = history_topic(config.kafka, self._prefix)
+        self.offsets = offset_topic(config.kafka, self._prefix)
+        self.open_transactions = open_transactions_topic(config.log_mining, self._prefix) or None
+        self.own = {one.topic: one for one in own_topics({name: getattr(config, name) for name in SECTIONS})}
         self._own_folded = {self._folded(topic): topic for topic in self.own}
 
     def claim(self, tables: Iterable[TableId]) -> None:

@@ -35,7 +35,7 @@ from minercdc.config.in_force import HIDDEN, in_force, report
 from minercdc.config.load import SECTIONS, ConnectorConfig
 from minercdc.config.urls import secrets_in
 from minercdc.errors import MinerCdcError
-from minercdc.messages.configured import topic_names
+from minercdc.messages.topics import TopicNames
 from minercdc.native import PATH
 from minercdc.observe.http.client import fetch_status
 from minercdc.observe.http.token import http_token
@@ -185,7 +185,7 @@ def _tables(stored: StoredOffset | None, names: TableNames) -> str:
 def _topics(config: ConnectorConfig) -> str:
     if not config.sink.is_kafka:
         return f"debezium.sink.type is {config.sink.debezium_sink_type}\n"
-    client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), topic_names(config)
+    client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), TopicNames(config)
     lines = [
         f"{name}: {state.replicas} replicas, {dict(sorted(state.settings.items()))}"
         for name, state in client.states([topics.offsets, topics.schema_history]).items()

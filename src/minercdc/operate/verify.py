@@ -28,7 +28,8 @@ from minercdc.lake.source.segment_history import FileHistory
 from minercdc.lake.stream.change_log import placeholder_forms
 from minercdc.lake.stream.marks import Ends, topic_pattern
 from minercdc.lake.table.history import LakeHistory, TableHistories, TableHistory, TableVersion
-from minercdc.messages.configured import envelope_encoder, key_columns, topic_names
+from minercdc.messages.configured import envelope_encoder, key_columns
+from minercdc.messages.envelope.encoder import OtherEvents
 from minercdc.messages.envelope.table_format import ROWID_KEY
 from minercdc.messages.formats.connect import payload_of
 from minercdc.messages.formats.reading import record_readers
@@ -87,7 +88,7 @@ def verify(
     """
     need_kafka(config, "`minercdc verify`")
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-    topics = topic_names(config)
+    topics = TopicNames(config)
     offset = _stored(config, client, topics)
     ends = client.all_ends(re.compile(topic_pattern(config)))
     history = LakeHistory(config, client) if config.history.file is None else FileHistory(config, lambda: offset)
@@ -169,7 +170,7 @@ class _Comparison:
         self._placeholders = placeholder_forms(config.values)
         self._field_name = field_name(config.values.field_name_adjustment_mode)
         self._read_key, self._read_value = record_readers(config)
-        self._encoder = envelope_encoder(config, topics, include_schema_changes=False)
+        self._encoder = envelope_encoder(config, topics, OtherEvents(schema_changes=False))
 
     def compare(self, connection: oracledb.Connection, table: TableId) -> TableReport:
         """The report of one table. What keeps that table from being compared is in the report, errors of Oracle and of its

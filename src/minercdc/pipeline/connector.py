@@ -41,6 +41,7 @@ from minercdc.pipeline.engine import run
 from minercdc.pipeline.factory import build
 from minercdc.pipeline.filter_reload import Reload
 from minercdc.pipeline.pipeline import Target
+from minercdc.pipeline.process import Instance
 from minercdc.pipeline.standby.group import StandbyGroup
 from minercdc.pipeline.standby.prepared import Prepared
 from minercdc.pipeline.standby.waiting import refuse_without_fence
@@ -104,13 +105,15 @@ class Connector:
     def _make_parts(self) -> None:
         self._parts = build(
             self._config,
-            self.counters,
-            self._watch,
-            tuple(self._journals.values()),
+            Instance(
+                self.counters,
+                self._watch,
+                self._posting,
+                self._ownership,
+                tuple(self._journals.values()),
+                self._prepared,
+            ),
             target=self._target,
-            posting=self._posting,
-            ownership=self._ownership,
-            prepared=self._prepared,
         )
 
     def run(self, stop: StopFlag, *, standby: bool = False, served: Callable[[str], None] = lambda _: None) -> None:

@@ -86,9 +86,9 @@ class SourceDatabases:
             for name in self.filters
         )
 
-    def of_tables(self) -> TableDatabases | None:
-        """The databases of the tables, as the initial snapshot takes them; None when there is only one."""
-        return TableDatabases({name: partial(self.connect, name) for name in self.filters}) if self.are_several else None
+    def of_tables(self) -> TableDatabases:
+        """The databases of the tables, as the initial snapshot takes them."""
+        return TableDatabases({name: partial(self.connect, name) for name in self.filters})
 
     @contextmanager
     def places(self, connection: oracledb.Connection) -> Iterator[list[Place]]:

@@ -25,9 +25,9 @@ from minercdc.errors import (
     TransientSourceError,
     UnknownSourceError,
 )
-from minercdc.pipeline.pipeline import Pipeline, PipelineFactory
+from minercdc.pipeline.pipeline import Begun, PipelineFactory
 from minercdc.pipeline.publisher import publish
-from minercdc.stream.contracts import Capture, SignalActions, StopFlag
+from minercdc.stream.contracts import SignalActions, StopFlag
 from minercdc.stream.counters.connector import Counters
 from minercdc.stream.counters.lag_causes import Cause
 from minercdc.stream.events import (
@@ -39,7 +39,7 @@ from minercdc.stream.events import (
     TransactionInfo,
     UndecodableRow,
 )
-from minercdc.stream.offset import Offset, PartialTransaction, SignalState
+from minercdc.stream.offset import PartialTransaction, SignalState
 
 log = logging.getLogger(__name__)
 
@@ -122,11 +122,10 @@ def run_once(factory: PipelineFactory, stop: StopFlag) -> None:
         return
     pipeline = factory.open_pipeline()
     try:
-        offset = pipeline.adopt(pipeline.sink.load_offset())
-        capture = pipeline.capture(offset)
-        signals = pipeline.signals() if pipeline.signals else None
+        begun = pipeline.begin(pipeline.sink.load_offset())
+        offset, capture, signals = begun.offset, begun.capture, begun.signals()
         try:
-            with _ended(read_events(pipeline, capture, offset, factory.counters, stop, signals)) as events:
+            with _ended(read_events(begun, factory.counters, stop, signals)) as events:
                 if offset and offset.partial:
                     events = skip_sent(events, offset.partial, pipeline.pass_over)
                 publish(events, pipeline, capture, offset, factory, signals)
@@ -140,9 +139,7 @@ def run_once(factory: PipelineFactory, stop: StopFlag) -> None:
 
 
 def read_events(
-    pipeline: Pipeline,
-    capture: Capture,
-    offset: Offset | None,
+    begun: Begun,
     counters: Counters,
     stop: StopFlag,
     signals: SignalActions | None = None,
@@ -152,19 +149,19 @@ def read_events(
 
     When `snapshot.mode` does not stream, they end after the snapshot; so they do when no position to stream from is known.
 
-    :param offset: the adopted one, None for none.
     :param signals: None when no signal can arrive.
     :raises SourceError: the snapshot left tables unread, and there is no stream in which to read them.
     :raises MinerCdcError: what the snapshot, the capture and the signals raise.
     """
+    offset, capture = begun.offset, begun.capture
     position = capture.load_position(offset.position) if offset and offset.position is not None else None
     state = offset.signals if offset else SignalState()
-    snapshot = pipeline.snapshot(offset)
-    if snapshot is not None:
+    initial = begun.initial()
+    if initial.snapshot is not None:
         counters.phase = "snapshot"
         counters.spent.enter(Cause.SNAPSHOT)
         interrupted = offset.snapshot if offset and offset.position is None else None
-        for event in snapshot.take(interrupted, stop):
+        for event in initial.snapshot.take(interrupted, stop):
             if isinstance(event, Progress):
                 position = event.position
                 if position is not None:
@@ -172,7 +169,7 @@ def read_events(
             yield event
     if stop.is_set():
         return
-    if not pipeline.streams():
+    if not initial.streams:
         if unread := [table.table for snapshot in state.snapshots for table in snapshot.tables]:
             raise SourceError(
                 f"{', '.join(unread)} could not be read as of the snapshot's SCN, and snapshot.mode lets nothing read them later",

@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 
 from minercdc.capture.adapter import Adapter
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.messages.registries import Side
-from minercdc.messages.configured import topic_names
 from minercdc.messages.formats.configured import record_converter
 from minercdc.messages.formats.converting import RecordConverter
 from minercdc.messages.formats.naming import Naming
+from minercdc.messages.record_encoder import RecordStages
 from minercdc.messages.refused_topics import RefusedTopics
+from minercdc.messages.topics import TopicNames
 from minercdc.messages.transforms.catalog import chain_of
 from minercdc.messages.transforms.encoding import RecordTransformer
-from minercdc.observe.notifications.posting import Posting
-from minercdc.observe.watch import Watch
 from minercdc.pipeline.pipeline import PipelineFactory, Target
-from minercdc.pipeline.pipeline_builder import PipelineParts
-from minercdc.pipeline.process import ProcessState
-from minercdc.pipeline.standby.prepared import Prepared
-from minercdc.signals.channels import SignalChannel
-from minercdc.sinks.kafka.ownership import Ownership
+from minercdc.pipeline.pipeline_builder import PipelineBuilder
+from minercdc.pipeline.process import Instance, ProcessState
+from minercdc.schema.tables import Tables
 from minercdc.snapshot.initial.mode import Decision, decision_of
-from minercdc.stream.counters.connector import Counters
 
 log = logging.getLogger(__name__)
 
 
 def _reserved(config: ConnectorConfig) -> dict[str, str]:
     """Topics with state, which records may not be routed to, each with the property that names it. Raises ConfigError as
-    `topic_names`."""
-    return {one.topic: one.names for one in topic_names(config).own.values() if one.is_state}
+    `TopicNames`."""
+    return {one.topic: one.names for one in TopicNames(config).own.values() if one.is_state}
 
 
 def converter_of(config: ConnectorConfig) -> RecordConverter | None:
@@ -61,33 +56,21 @@ def converter_of(config: ConnectorConfig) -> RecordConverter | None:
 def adapter_of(config: ConnectorConfig) -> Adapter:
     """The adapter of `database.connection.adapter`, for other uses than a run of the connector. It is not connected yet.
     Raises ConfigError when the configuration names a function that cannot be loaded."""
-    watch = Watch(Counters())
-    ownership, posting = Ownership(config.identity.name), Posting(config.notifications, config.identity.topic_prefix, watch)
-    process = ProcessState(decision_of(config.snapshot), watch, (), ownership, posting)
-    return PipelineParts(config, process, Counters()).opened()
+    process = ProcessState(decision_of(config.snapshot), Instance.of(config), RecordStages())
+    return PipelineBuilder(config, process).adapter(Tables(comments=config.messages.include_schema_comments))
 
 
 def build(
     config: ConnectorConfig,
-    counters: Counters | None = None,
-    watch: Watch | None = None,
-    channels: Sequence[SignalChannel] = (),
+    instance: Instance | None = None,
     decide: Decision | None = None,
     target: Target | None = None,
-    posting: Posting | None = None,
-    ownership: Ownership | None = None,
-    prepared: Prepared | None = None,
 ) -> PipelineFactory:
     """The factory of a connector's pipelines; nothing is connected before the engine opens one. Logs properties without effect.
 
-    :param counters: None for new ones; `PipelineFactory.counters` has them.
-    :param watch: receives notifications and the state of signals; None for a new one.
-    :param channels: channels of signals that this process keeps.
+    :param instance: this process, as others see it; None for a new one.
     :param decide: what a start does; None: what `snapshot.mode` says.
     :param target: where events go instead of the configured sink; None: to that sink.
-    :param posting: where notifications go; None: to `watch` and to the log where that is enabled.
-    :param ownership: the claim of this process; None for a new one.
-    :param prepared: see `ProcessState`.
     :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; an expression
         of `transforms` cannot be compiled; or, with these, `topic.naming.strategy` names a function that cannot be loaded.
     """
@@ -98,19 +81,16 @@ def build(
             log.warning("%s has no effect, as with Debezium: %s", name, reason)
         else:
             log.info("%s has no effect here: %s", name, reason)
-    counted = counters or Counters()
     decided = decide or decision_of(config.snapshot)
     refused, chain = RefusedTopics(), chain_of(config.transforms)
     transformer = RecordTransformer(chain, _reserved(config), refused) if config.transforms else None
-    converter = converter_of(config)
-    ownership = ownership or Ownership(config.identity.name)
-    seen = watch or Watch(counted)
-    posting = posting or Posting(config.notifications, config.identity.topic_prefix, seen)
-    process = ProcessState(decided, seen, channels, ownership, posting, converter, transformer, target, prepared, refused)
+    stages = RecordStages(refused, transformer, converter_of(config))
+    instance = instance or Instance.of(config)
+    process = ProcessState(decided, instance, stages, target)
     return PipelineFactory(
-        open_pipeline=lambda: PipelineParts(config, process, counted).open(),
+        open_pipeline=lambda: PipelineBuilder(config, process).open(),
         max_restarts=config.run.errors_max_retries,
         longest_wait=config.run.retriable_restart_connector_wait_ms / 1000,
         monotonic=time.monotonic,
-        counters=counted,
+        counters=instance.counters,
     )

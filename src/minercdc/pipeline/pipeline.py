@@ -45,15 +45,40 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
+class Initial:
+    """What a run does before its stream.
+
+    :param snapshot: None when no initial snapshot is wanted.
+    :param streams: False to end after the snapshot.
+    """
+
+    snapshot: Snapshot | None = None
+    streams: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The parts of a run that depend on its offset.
+
+    :param offset: the part of the stored one that is used; None for none.
+    :param capture: from that offset; the engine closes it.
+    :param initial: looks at the database, and says what comes before the stream; called once.
+    :param signals: makes what acts on signals, which the engine closes; None when no signal can arrive.
+    """
+
+    offset: Offset | None
+    capture: Capture
+    initial: Callable[[], Initial] = Initial
+    signals: Callable[[], SignalActions | None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True)
 class Pipeline:
     """The parts of one run of the stream, from its offset to its end or failure.
 
     :param adapter: `database.connection.adapter`.
-    :param adopt: called first; returns the part of the stored offset that is used, raises ConfigError when it cannot be.
-    :param snapshot: from the adopted offset; returns None when no initial snapshot is wanted; called after `capture`.
-    :param capture: from the adopted offset; called once.
-    :param signals: None when no signal can arrive.
-    :param streams: called after the snapshot; False to end there.
+    :param begin: makes the parts that depend on the offset, from the stored one; called once. Raises ConfigError when that cannot be
+        used, SchemaHistoryError when the structures cannot be recovered.
     :param heartbeat: None when none is wanted.
     :param notified: called with each notification once it is durable.
     :param waiting: notifications that are not part of the stream, for their topic; called at each Progress.
@@ -71,13 +96,9 @@ class Pipeline:
     sink: RecordSink
     encoder: RecordEncoder
     history: SchemaHistory
-    snapshot: Callable[[Offset | None], Snapshot | None]
-    capture: Callable[[Offset | None], Capture]
+    begin: Callable[[Offset | None], Begun]
     bounds: Bounds
     skip_undecodable: Callable[[DecodeError], bool]
-    adopt: Callable[[Offset | None], Offset | None] = lambda offset: offset
-    signals: Callable[[], SignalActions] | None = None
-    streams: Callable[[], bool] = lambda: True
     heartbeat: Heartbeat | None = None
     notified: Callable[[Notification], None] = lambda _: None
     waiting: Callable[[], Sequence[Notification]] = tuple
@@ -92,13 +113,20 @@ class Pipeline:
 class Target(Protocol):
     """Where events go instead of the configured sink."""
 
+    def open(self) -> OpenTarget:
+        """The target of one pipeline. Of a relay, raises RelayError when its offset's file cannot be read."""
+
+
+class OpenTarget(Protocol):
+    """The target of one pipeline."""
+
+    @property
     def sink(self) -> RecordSink:
-        """A sink for one pipeline, whose engine closes it; called before `adapted`. Of a relay, raises RelayError when its
-        offset's file cannot be read."""
+        """The sink, which the pipeline's engine closes."""
 
     def adapted(self, pipeline: Pipeline) -> Pipeline:
         """A copy of the pipeline with what has to be another for that sink: encoder, heartbeat, bounds, or without snapshot and
-        signals; `sink` was called before."""
+        signals."""
 
 
 @dataclass(frozen=True, slots=True)

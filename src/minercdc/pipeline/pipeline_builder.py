@@ -1,4 +1,4 @@
-"""The parts of one pipeline; `signals.stage_builder` constructs those for signals, an adapter those of its capture."""
+"""Builds a pipeline of its parts; `signals.stage_builder` constructs those for signals, an adapter those of its capture."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import oracledb
 
@@ -17,10 +18,11 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import KafkaConfig
 from minercdc.config.target.topics import partition_rules
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
-from minercdc.messages.configured import key_columns, published_columns, topic_names
+from minercdc.messages.configured import key_columns, published_columns
 from minercdc.messages.formats.topic_reading import readable
 from minercdc.messages.partitioning import PartitionedEncoder
 from minercdc.messages.record_encoder import Encoding
+from minercdc.messages.topics import TopicNames
 from minercdc.messages.transaction_counts import TransactionCounts
 from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary.captured_later import captured_later, unread_rows
@@ -30,7 +32,7 @@ from minercdc.oracle.prerequisites import unlogged
 from minercdc.oracle.present_scn import not_reached
 from minercdc.pipeline.databases import Connect, SourceDatabases
 from minercdc.pipeline.history import schema_history
-from minercdc.pipeline.pipeline import Bounds, Pipeline
+from minercdc.pipeline.pipeline import Begun, Bounds, Initial, Pipeline
 from minercdc.pipeline.process import ProcessState
 from minercdc.pipeline.renamed_columns import lost_rules
 from minercdc.pipeline.schema_notices import of_ddl
@@ -44,7 +46,8 @@ from minercdc.pipeline.suspension import Suspensions
 from minercdc.pipeline.undecodable import is_skipped
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.signals.stage_builder import resumptions_of, signal_stage
+from minercdc.signals.stage import Watching
+from minercdc.signals.stage_builder import CapturedTables, resumptions_of, signal_stage
 from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.sinks.kafka.keyed_topic import KafkaKeyedTopic
 from minercdc.sinks.kafka.topic_fold import TopicFold
@@ -52,41 +55,57 @@ from minercdc.sinks.opening import open_sink, topic_records
 from minercdc.snapshot.initial.locks import lock_of
 from minercdc.snapshot.initial.mode import Start, Steps
 from minercdc.snapshot.initial.notices import SkippedSnapshot
-from minercdc.snapshot.initial.snapshot import InitialSnapshot
+from minercdc.snapshot.initial.snapshot import InitialSnapshot, RowReading, StreamStart
 from minercdc.snapshot.initial.start import Described, Fixed, fix_given, fix_handover, fix_now
 from minercdc.snapshot.initial.structures import StructureSnapshot
 from minercdc.snapshot.query import query_of
 from minercdc.snapshot.reselect import RowReselect
 from minercdc.stream.contracts import (
-    Capture,
     KeyedTopic,
     RecordEncoder,
     SchemaHistory,
     SignalActions,
     Snapshot,
 )
-from minercdc.stream.counters.connector import Counters
 from minercdc.stream.events import Notification, SchemaChange
 from minercdc.stream.offset import Offset, Position
 
 log = logging.getLogger(__name__)
 
 
-class PipelineParts:
-    """Makes the parts of one pipeline, which share the shapes of the tables; one for each pipeline, whose sink and capture
-    the engine closes. The engine calls `_capture` before `_snapshot`.
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of a pipeline once its offset is loaded: what is made after that takes it.
+
+    :param offset: the part of the stored one that is used; None for none.
+    :param is_handover: it is of another family of adapters.
+    :param is_start: of the process; else a restart within it that has got somewhere.
+    :param tables: their shapes at the offset, which all parts share.
+    :param is_schema_lost: the schema history could not be used.
+    :param adapter: the adapter, which keeps `tables` in step with its changes.
+    """
+
+    offset: Offset | None
+    is_handover: bool
+    is_start: bool
+    tables: Tables
+    is_schema_lost: bool
+    adapter: Adapter
+
+
+class PipelineBuilder:
+    """Builds one pipeline, whose sink and capture the engine closes.
 
     :param connect: to the `root` or `pdb` of a database.
     :param history: the schema history, None for the configured one.
     :param monotonic: see `CaptureContext`.
-    :raises ConfigError: as `topic_names`.
+    :raises ConfigError: as `TopicNames`.
     """
 
     def __init__(
         self,
         config: ConnectorConfig,
         process: ProcessState,
-        counters: Counters,
         *,
         connect: Connect = connect,
         history: SchemaHistory | None = None,
@@ -94,22 +113,17 @@ class PipelineParts:
     ) -> None:
         self._config = config
         self._monotonic = monotonic
-        self._counters = counters
+        self._counters = process.instance.counters
         self._process = process
         self._factory = adapter_factory(config.database.database_connection_adapter)
-        self._adapter: Adapter | None = None
-        self._loaded: Offset | None = None
         self._comments = config.messages.include_schema_comments
         self._described = Described(comments=self._comments, ddl=config.topics.include_schema_changes and not process.target)
-        self._tables = Tables(comments=self._comments)
         self._connect_to, self._databases = connect, SourceDatabases(config, connect)
-        refused = process.refused_topics
+        refused, prepared = process.stages.refused, process.instance.prepared
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client, refused)
         self._suspensions = Suspensions(self._databases.names.of)
-        self._topics = topic_names(config, self._suspensions.gives_up_topic, refused)
-        self._history = history or schema_history(
-            config, self._client, self._topics, process.prepared.history if process.prepared else None
-        )
+        self._topics = TopicNames(config, self._suspensions.gives_up_topic, refused)
+        self._history = history or schema_history(config, self._client, self._topics, prepared.history if prepared else None)
         self._counts = TransactionCounts() if config.messages.provide_transaction_metadata else None
 
     def open(self) -> Pipeline:
@@ -119,7 +133,7 @@ class PipelineParts:
         encoding = Encoding(
             config,
             self._topics,
-            (self._process.transformer, self._process.converter),
+            self._process.stages,
             counts=self._counts,
             captured=self._databases.captured,
             connect=self._databases.connect_first,
@@ -127,23 +141,20 @@ class PipelineParts:
         encoder, encode_run = encoding.encoders()
         if config.topics.minercdc_topic_partition_columns and config.sink.is_kafka:
             encode_run = None
-        target = self._process.target
+        instance = self._process.instance
+        target = self._process.target.open() if self._process.target else None
         pipeline = Pipeline(
             adapter=config.database.database_connection_adapter,
-            sink=target.sink() if target else open_sink(config, self._client, self._topics, self._process.ownership),
+            sink=target.sink if target else open_sink(config, self._client, self._topics, instance.ownership),
             encoder=self._partitioned(encoder),
             encode_run=encode_run,
             history=self._history,
-            adopt=self._adopt,
-            snapshot=self._snapshot,
-            capture=self._capture,
+            begin=self._begin,
             bounds=_bounds_of(config.kafka),
             skip_undecodable=self._skip_undecodable,
-            streams=lambda: self._process.steps.stream,
             heartbeat=encoding.heartbeat(),
-            signals=self._signals,
-            notified=self._process.posting.show,
-            waiting=self._process.posting.waiting,
+            notified=instance.posting.show,
+            waiting=instance.posting.waiting,
             schema_notices=self._schema_notices,
             suspensions=self._suspensions,
             suspends=self._suspends,
@@ -151,6 +162,42 @@ class PipelineParts:
             pass_over=encoding.pass_over,
         )
         return target.adapted(pipeline) if target else pipeline
+
+    def _begin(self, stored: Offset | None) -> Begun:
+        """The parts that depend on the stored offset. Raises as `Pipeline.begin`."""
+        configured, process = self._config.database.database_connection_adapter, self._process
+        offset = adopt(stored, configured, handover_scn=self._config.capture.minercdc_handover_scn)
+        recovered = self._recovered(offset)
+        tables = Tables(comments=self._comments) if recovered is None else recovered
+        self._claim_topics(offset, tables)
+        known = _Known(
+            offset, offset is not stored, process.is_start(offset), tables, recovered is None, self.adapter(tables)
+        )
+        return Begun(offset, known.adapter.capture, lambda: self._initial(known), lambda: self._signals(known))
+
+    def _recovered(self, offset: Offset | None) -> Tables | None:
+        """The tables of the schema history at the offset; None when it cannot be used, and the structures are to be read again:
+        it is forgotten then. Raises SchemaHistoryError when they are not."""
+        tables, recovered = Tables(comments=self._comments), 0
+        try:
+            for change in self._history.recover(offset.history if offset is not None else 0):
+                tables.apply(change)
+                recovered += 1
+        except SchemaHistoryError as error:
+            if not self._process.decide(Start(offset_exists=True, snapshot_under_way=False)).again_on_schema_error:
+                raise
+            log.warning("%s; the structures are read again", error.message)
+            self._history.forget()
+            return None
+        self._counters.history_recovered = recovered
+        if len(tables):
+            log.info("schema history recovered: %d tables", len(tables))
+        return tables
+
+    def _claim_topics(self, offset: Offset | None, tables: Tables) -> None:
+        suspended = {entry.table for entry in offset.suspended if entry.gives_up_topic} if offset is not None else set()
+        known = (schema.id for schema in tables if self._databases.captured(schema.id))
+        self._topics.claim(table for table in known if self._databases.names.of(table) not in suspended)
 
     def _partitioned(self, encoder: RecordEncoder) -> RecordEncoder:
         """An encoder that adds the partitions of `minercdc.topic.partition.columns` to the records; `encoder` itself
@@ -177,10 +224,10 @@ class PipelineParts:
         log.warning("a row of %s, which is not captured, cannot be decoded: if it was a signal, send it again", table)
         return False
 
-    def _unlogged(self, table: TableId) -> str:
+    def _unlogged(self, tables: Tables, table: TableId) -> str:
         """What supplemental logging a table lacks (`CaptureContext.unlogged`), read on a connection of its own; '' when it
-        lacks none, has no key or is not known. For a warning only, so an error is logged, and gives '' too."""
-        known = self._tables.find(table)
+        lacks none, has no key or is not one of `tables`. For a warning only, so an error is logged, and gives '' too."""
+        known = tables.find(table)
         if known is None or not known.key:
             return ""
         try:
@@ -209,74 +256,64 @@ class PipelineParts:
             found = read_tables(connection, [table], comments=self._comments)
         return found[0] if found else None
 
-    def _signals(self) -> SignalActions:
-        process, config = self._process, self._config
+    def _signals(self, known: _Known) -> SignalActions:
+        instance, config = self._process.instance, self._config
         directory, name = config.capture.minercdc_state_dir, config.identity.name
         records = topic_records(config, self._client)
         memory = TopicFold(readable(config, records), self._topics, directory, name) if records else None
-        factory = self._factory
+        factory, captured = self._factory, CapturedTables(known.tables, self._databases.filters)
         resumptions = resumptions_of(
             config,
             self._suspensions,
-            self._tables,
-            self._databases.filters,
+            captured,
             memory,
             factory.prerequisites,
             redo=factory.reads_redo,
             refusal=self._topics.refusal,
         )
-        open_transactions = self.opened().open_transactions
         return signal_stage(
             config,
-            open_transactions,
-            self._tables,
-            self._databases.filters,
-            process.channels,
-            process.watch.observe,
+            known.adapter.open_transactions,
+            captured,
             resumptions,
+            channels=instance.channels,
+            watching=Watching(instance.watch.observe, instance.watch.pausing),
             redo=factory.reads_redo,
-            pausing=process.watch.pausing,
-            starts=lambda: self._loaded == process.first_offset,
-            captured=self._databases.captured,
+            starts=known.is_start,
         )
 
-    def opened(self) -> Adapter:
-        """The adapter, which has connected to nothing before it is used."""
-        if self._adapter is None:
-            self._adapter = self._factory.open(
-                CaptureContext(
-                    config=self._config,
-                    tables=self._tables,
-                    mined=self._databases.mined(self._databases.first),
-                    database=self._databases.first,
-                    connect_root=self._databases.connect_root,
-                    connect_pdb=self._databases.connect_first,
-                    read_table=self._read_table,
-                    time_zone=self._databases.time_zone,
-                    counters=self._counters,
-                    reselect=self._reselect(),
-                    unread=self._suspensions.unread,
-                    unlogged=self._unlogged,
-                    split=lambda: self._suspensions.split,
-                    runs=native.rows is not None,
-                    pdbs=self._databases.pdbs(),
-                    monotonic=self._monotonic,
-                    secondary=self._secondary(),
-                    open_transactions_topic=self._open_transactions_topic(),
-                    object_ids=ObjectIds(self._databases.connect),
-                )
+    def adapter(self, tables: Tables) -> Adapter:
+        """The adapter, which has connected to nothing before it is used.
+
+        :param tables: see `CaptureContext`.
+        """
+        return self._factory.open(
+            CaptureContext(
+                config=self._config,
+                tables=tables,
+                mined=self._databases.mined(self._databases.first),
+                database=self._databases.first,
+                connect_root=self._databases.connect_root,
+                connect_pdb=self._databases.connect_first,
+                read_table=self._read_table,
+                time_zone=self._databases.time_zone,
+                counters=self._counters,
+                reselect=self._reselect(),
+                unread=self._suspensions.unread,
+                unlogged=partial(self._unlogged, tables),
+                split=lambda: self._suspensions.split,
+                runs=native.rows is not None,
+                pdbs=self._databases.pdbs(),
+                monotonic=self._monotonic,
+                secondary=self._secondary(),
+                open_transactions_topic=self._open_transactions_topic(),
+                object_ids=ObjectIds(self._databases.connect),
             )
-        return self._adapter
+        )
 
     def _open_transactions_topic(self) -> KeyedTopic | None:
         topic = self._topics.open_transactions
         return None if topic is None or self._process.target else KafkaKeyedTopic(self._client, topic)
-
-    def _adopt(self, offset: Offset | None) -> Offset | None:
-        adapter = self._config.database.database_connection_adapter
-        adopted = adopt(offset, adapter, handover_scn=self._config.capture.minercdc_handover_scn)
-        self._process.handover = adopted is not offset
-        return adopted
 
     def _reselect(self) -> RowReselect | None:
         config, mode = self._config, self._config.capture.minercdc_lob_reselect
@@ -286,74 +323,57 @@ class PipelineParts:
         connect, only_moved = self._databases.connect, mode == "key_change"
         return RowReselect(connect, published, key, key_changes_only=only_moved, counters=self._counters)
 
-    def _capture(self, offset: Offset | None) -> Capture:
-        self._loaded = offset
-        recovered = 0
-        try:
-            for change in self._history.recover(offset.history if offset is not None else 0):
-                self._tables.apply(change)
-                recovered += 1
-        except SchemaHistoryError as error:
-            if not self._process.decide(Start(offset_exists=True, snapshot_under_way=False)).again_on_schema_error:
-                raise
-            log.warning("%s; the structures are read again", error.message)
-            self._tables = Tables(comments=self._comments)
-            self._history.forget()
-            self._process.schema_lost = True
-        else:
-            self._process.schema_lost = False
-            self._counters.history_recovered = recovered
-        if len(self._tables):
-            log.info("schema history recovered: %d tables", len(self._tables))
-        suspended = {entry.table for entry in offset.suspended if entry.gives_up_topic} if offset is not None else set()
-        known = (schema.id for schema in self._tables if self._databases.captured(schema.id))
-        self._topics.claim(table for table in known if self._databases.names.of(table) not in suspended)
-        return self.opened().capture
-
-    def _snapshot(self, offset: Offset | None) -> Snapshot | None:
-        process, adapter = self._process, self.opened()
-        if is_start := not process.checked:
-            of_topics = check_internal_topics(self._config, self._client)
-            check = process.prepared.findings if process.prepared else check_prerequisites
-            of_database = check(self._config, first=offset is None)
-            refuse_unprepared([*of_topics, *of_database])
-            if offset is None:
-                refuse_without_table(of_database)
-            process.checked, process.first_offset = True, offset
+    def _initial(self, known: _Known) -> Initial:
+        process, adapter, offset = self._process, known.adapter, known.offset
+        if begins := not process.checked:
+            self._check(offset)
         position = None if offset is None or offset.position is None else adapter.capture.load_position(offset.position)
         if self._databases.are_several and offset is not None and offset.snapshot is not None:
             adapter.capture.load_position(offset.snapshot.start)  # of these databases? before any of them is read
-        steps = process.steps = self._steps(offset, adapter, position)
+        steps = self._steps(known, position)
         if offset is not None and (position is None or not steps.data):
             self._refuse_unreached(offset, position)
-        if is_start and position is not None and not steps.data:
-            self._warn_of_captured_later(position)
+        if begins and position is not None and not steps.data:
+            self._warn_of_captured_later(known.tables, position)
+        return Initial(self._snapshot(known, steps, position), steps.stream)
+
+    def _check(self, offset: Offset | None) -> None:
+        """Check topics and database, once in the process. Raises PrerequisiteError where one is not ready."""
+        process, prepared = self._process, self._process.instance.prepared
+        of_topics = check_internal_topics(self._config, self._client)
+        check = prepared.findings if prepared else check_prerequisites
+        of_database = check(self._config, first=offset is None)
+        refuse_unprepared([*of_topics, *of_database])
+        if offset is None:
+            refuse_without_table(of_database)
+        process.checked, process.first_offset = True, offset
+
+    def _snapshot(self, known: _Known, steps: Steps, position: Position | None) -> Snapshot | None:
+        adapter = known.adapter
         if steps.data:
             return InitialSnapshot(
-                self._databases.connect_first,
-                self._tables,
+                self._databases.of_tables(),
+                known.tables,
                 self._config.snapshot,
-                database=self._databases.first,
-                fix=self._fix_now,
-                start_position=adapter.start_position,
-                load_position=adapter.capture.load_position,
-                selects=self._config.snapshot_selects,
-                query=query_of(self._config.snapshot),
-                lobs=self._config.capture.lob_enabled,
-                runs=native.rows is not None,
-                databases=self._databases.of_tables(),
+                StreamStart(self._fix_now, adapter.start_position, adapter.capture.load_position),
+                RowReading(
+                    selects=self._config.snapshot_selects,
+                    query=query_of(self._config.snapshot),
+                    lobs=self._config.capture.lob_enabled,
+                    runs=native.rows is not None,
+                ),
                 captured=self._databases.captured,
             )
         if not steps.schema and position is not None:
-            return SkippedSnapshot() if offset == process.first_offset else None
+            return SkippedSnapshot() if known.is_start else None
         return StructureSnapshot(
             self._databases.connect_first,
-            self._tables,
-            self._fix if position is None else self._fix_now,
+            known.tables,
+            partial(self._fix, known) if position is None else self._fix_now,
             lambda fixed: position or adapter.start_position(fixed.scn, fixed.mine_from),
         )
 
-    def _warn_of_captured_later(self, position: Position) -> None:
+    def _warn_of_captured_later(self, known: Tables, position: Position) -> None:
         """Log a warning for each captured table that was not captured before and has rows of before, which nothing reads: it is in
         neither the snapshot nor the redo to come. Nothing where no rows are read of any table, and for an adapter that finds new
         tables by itself. Raises as `captured_later`."""
@@ -362,7 +382,7 @@ class PipelineParts:
         for database, wanted in self._databases.filters.items():
             with closing(self._databases.connect(database)) as connection:
                 captured = read_table_ids(connection, wanted, database)
-                found = captured_later(connection, captured, list(self._tables), position.delivered_scn)
+                found = captured_later(connection, captured, list(known), position.delivered_scn)
             for table in found:
                 log.warning("%s", unread_rows(table))
 
@@ -378,20 +398,19 @@ class PipelineParts:
         with closing(self._databases.connect_first()) as connection:
             return not_reached(connection, position.delivered_scn) or adapter.unreadable(position)
 
-    def _steps(self, offset: Offset | None, adapter: Adapter, position: Position | None) -> Steps:
+    def _steps(self, known: _Known, position: Position | None) -> Steps:
         """What is to be done before streaming; nothing when this is a restart within the process that has got somewhere.
         Where the redo is gone and that is to be met by a new snapshot, a warning is logged. Raises as
         `Adapter.unreadable`."""
-        process = self._process
-        start = Start(offset is not None, offset is not None and position is None and not process.handover)
-        steps = process.decide(start)
-        if process.schema_lost:
+        exists = known.offset is not None
+        steps = self._process.decide(Start(exists, exists and position is None and not known.is_handover))
+        if known.is_schema_lost:
             steps = replace(steps, schema=True)
         if position is None:
-            return replace(steps, data=False, schema=True) if process.handover else steps
-        if offset != process.first_offset:
-            return replace(steps, data=False, schema=process.schema_lost)
-        if steps.again_on_data_error and (gap := self._gap(adapter, position)):
+            return replace(steps, data=False, schema=True) if known.is_handover else steps
+        if not known.is_start:
+            return replace(steps, data=False, schema=known.is_schema_lost)
+        if steps.again_on_data_error and (gap := self._gap(known.adapter, position)):
             log.warning("%s; a new snapshot is taken", gap.message)
             return replace(steps, data=True)
         return steps
@@ -401,16 +420,16 @@ class PipelineParts:
         with self._databases.places(connection) as places:
             return fix_now(places, lock, redo=redo, described=self._described)
 
-    def _fix(self, connection: oracledb.Connection) -> Fixed:
+    def _fix(self, known: _Known, connection: oracledb.Connection) -> Fixed:
         """The point to stream from without a snapshot of rows: the one that is configured, else now. Raises LogGapError
         when redo from there on is gone, SourceError or PrerequisiteError when it cannot be found out."""
         config, handover_scn = self._config.snapshot, self._config.capture.minercdc_handover_scn
         is_given = config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None
-        if not is_given and (handover_scn is None or not self._process.handover):
+        if not is_given and (handover_scn is None or not known.is_handover):
             return self._fix_now(connection)
-        mine_from = self.opened().mine_from
+        mine_from = known.adapter.mine_from
         with self._databases.places(connection) as places:
-            if handover_scn is not None and self._process.handover:
+            if handover_scn is not None and known.is_handover:
                 return fix_handover(places, handover_scn, mine_from, described=self._described)
             return fix_given(places, config, mine_from, described=self._described)
 

@@ -18,7 +18,8 @@ from minercdc.capture.registry import adapter_factory
 from minercdc.capture.table_selection import table_filter
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError, SinkError, TransientSourceError
-from minercdc.messages.configured import key_columns, topic_names
+from minercdc.messages.configured import key_columns
+from minercdc.messages.topics import TopicNames
 from minercdc.oracle.connect import connect, database_name, database_names, of_database
 from minercdc.oracle.prerequisites import Finding, check
 from minercdc.oracle.scn import pdb_is_open
@@ -145,13 +146,13 @@ def _of_one(finding: Finding) -> Finding:
 
 def check_broker(config: ConnectorConfig) -> list[Finding]:
     """When Kafka is the sink: one blocking finding, of the rule `broker`, when it does not answer within 10 s or refuses, else
-    what is wrong with the connector's own topics. [] for another sink. Raises ConfigError as `topic_names`."""
+    what is wrong with the connector's own topics. [] for another sink. Raises ConfigError as `TopicNames`."""
     if not config.sink.is_kafka:
         return []
     try:
         client = KafkaClient(config.kafka, config.topics, config.kafka_client)
         client.ping(_BROKER_SECONDS)
-        return internal_topic_findings(client, topic_names(config))
+        return internal_topic_findings(client, TopicNames(config))
     except SinkError as error:
         fix = error.hint or "Check minercdc.kafka.bootstrap.servers and the settings under minercdc.kafka.client."
         return [Finding(error.message, fix, blocking=True, rule="broker")]
@@ -165,8 +166,8 @@ def unanswered(broker: Iterable[Finding]) -> Finding | None:
 
 def check_internal_topics(config: ConnectorConfig, client: KafkaClient) -> list[Finding]:
     """What is wrong with the connector's own topics, when Kafka is the sink; else []. Raises SinkError when Kafka does not answer
-    (DeliveryError) or refuses, and ConfigError as `topic_names`."""
-    return internal_topic_findings(client, topic_names(config)) if config.sink.is_kafka else []
+    (DeliveryError) or refuses, and ConfigError as `TopicNames`."""
+    return internal_topic_findings(client, TopicNames(config)) if config.sink.is_kafka else []
 
 
 def refuse_unprepared(findings: list[Finding]) -> None:

@@ -12,7 +12,7 @@ from minercdc.capture.table_selection import table_filter
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.messages.value_handling import value_handling
 from minercdc.errors import SharedTopicError, SinkError, ValueDecodeError
-from minercdc.messages.configured import key_columns, published_columns, topic_names
+from minercdc.messages.configured import key_columns, published_columns
 from minercdc.messages.envelope.column_changes import ColumnChanges
 from minercdc.messages.envelope.custom_converters import column_codecs
 from minercdc.messages.topics import TopicNames
@@ -49,7 +49,7 @@ def check_tables(config: ConnectorConfig) -> None:
     for a record key or topic, SharedTopicError for a topic of two tables unless failures suspend a table, SourceError or
     PrerequisiteError when the database cannot be read."""
     with closing(connected(config, database_names(config.database)[0])) as connection:
-        for table in plans_of_tables(config, connection, topic_names(config)):
+        for table in plans_of_tables(config, connection, TopicNames(config)):
             if table.refused is not None and config.run.event_processing_failure_handling_mode != "suspend":
                 raise table.refused
 

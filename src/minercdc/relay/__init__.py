@@ -7,13 +7,14 @@ if TYPE_CHECKING:
     from minercdc.config.load import load_relay_config as load_config
     from minercdc.relay.client.bootstrap import SnapshotBootstrap
     from minercdc.relay.client.checkpoint import Checkpoint
-    from minercdc.relay.client.consumer import Change, FileCheckpoints, RelayClient
+    from minercdc.relay.client.consumer import Change, ClientOptions, FileCheckpoints, RelayClient
 
-__all__ = ["Change", "Checkpoint", "FileCheckpoints", "RelayClient", "SnapshotBootstrap", "load_config"]
+__all__ = ["Change", "Checkpoint", "ClientOptions", "FileCheckpoints", "RelayClient", "SnapshotBootstrap", "load_config"]
 
 _HOMES = {
     "Change": ("relay.client.consumer", "Change"),
     "Checkpoint": ("relay.client.checkpoint", "Checkpoint"),
+    "ClientOptions": ("relay.client.consumer", "ClientOptions"),
     "FileCheckpoints": ("relay.client.consumer", "FileCheckpoints"),
     "RelayClient": ("relay.client.consumer", "RelayClient"),
     "SnapshotBootstrap": ("relay.client.bootstrap", "SnapshotBootstrap"),

@@ -54,18 +54,58 @@ class SignalTable:
     published: bool
 
 
+@dataclass(frozen=True, slots=True)
+class TableReads:
+    """What reads tables again.
+
+    :param incremental: runs the incremental snapshots.
+    :param blocking: runs the blocking snapshots.
+    :param resumptions: reads tables that were suspended; None when no table is ever suspended.
+    """
+
+    incremental: IncrementalSnapshots
+    blocking: BlockingSnapshots
+    resumptions: Resumptions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Polling:
+    """How signals are looked for that do not come with the stream.
+
+    :param channels: that bring them.
+    :param interval: seconds between two polls.
+    :param clock: seconds of a clock that never goes back.
+    """
+
+    channels: Sequence[SignalChannel]
+    interval: float
+    clock: Callable[[], float] = monotonic
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """What sees the work on signals.
+
+    :param observe: called with the state at the start, after each step and each commit, and when streaming is paused.
+    :param pausing: a context in which streaming is paused.
+    """
+
+    observe: Callable[[SignalState], None] = lambda _: None
+    pausing: Callable[[], AbstractContextManager[None]] = nullcontext
+
+
+_UNWATCHED = Watching()
+
+
 class SignalStage:
-    """The `contracts.SignalActions` of a pipeline, used by one thread, for one stream. It owns `incremental`, `blocking`,
-    `resumptions` and `channels`, and closes them.
+    """The `contracts.SignalActions` of a pipeline, used by one thread, for one stream. It owns what `reads` and
+    `polling` have, and closes it.
 
     :param table: None when no signal table is configured.
-    :param channels: those that do not come with the stream.
-    :param interval: seconds between two polls of them.
+    :param reads: what reads tables again.
+    :param polling: of the channels that do not come with the stream.
     :param now_us: reads the clock: microseconds since the epoch in UTC.
-    :param clock: seconds of a clock that never goes back.
-    :param observe: called with the state at the start, after each step and each commit, and when streaming is paused.
-    :param resumptions: None when no table is ever suspended.
-    :param pausing: a context in which streaming is paused.
+    :param watching: what sees the work.
     :param at_start: makes signals of the connector itself, once before the stream; those whose snapshot is under way are passed
         over.
     """
@@ -74,30 +114,25 @@ class SignalStage:
         self,
         table: SignalTable | None,
         actions: Actions,
-        incremental: IncrementalSnapshots,
-        blocking: BlockingSnapshots,
-        channels: Sequence[SignalChannel],
+        reads: TableReads,
+        polling: Polling,
         *,
-        interval: float,
         now_us: Callable[[], int],
-        clock: Callable[[], float] = monotonic,
-        observe: Callable[[SignalState], None] = lambda _: None,
-        resumptions: Resumptions | None = None,
-        pausing: Callable[[], AbstractContextManager[None]] = nullcontext,
+        watching: Watching = _UNWATCHED,
         at_start: Callable[[], Sequence[Signal]] = tuple,
     ) -> None:
         self._at_start = at_start
-        self._pausing = pausing
+        self._pausing = watching.pausing
         self._table = table
         self._actions = actions
-        self._incremental = incremental
-        self._blocking = blocking
-        self._channels = channels
-        self._interval = interval
+        self._incremental = reads.incremental
+        self._blocking = reads.blocking
+        self._resumptions = reads.resumptions
+        self._channels = polling.channels
+        self._interval = polling.interval
+        self._clock = polling.clock
         self._now_us = now_us
-        self._clock = clock
-        self._observe = observe
-        self._resumptions = resumptions
+        self._observe = watching.observe
         self._polled_at = float("-inf")
         self._emitted_scn = 0  # highest commit SCN emitted so far
         self._received: list[Received] = []  # of the transaction under way, and of the channels

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
 import oracledb
 
 from minercdc import native
-from minercdc.capture.table_selection import table_names
+from minercdc.capture.table_selection import captured_by, table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.own_topics import signal_topic_name
 from minercdc.errors import RecordSchemaError
@@ -26,20 +25,22 @@ from minercdc.signals.actions import Actions, Source
 from minercdc.signals.channels import SignalChannel, SignalFile
 from minercdc.signals.kafka_channel import TopicChannel
 from minercdc.signals.prerequisites import signal_table_findings
-from minercdc.signals.stage import SignalStage, SignalTable
+from minercdc.signals.stage import Polling, SignalStage, SignalTable, TableReads, Watching
 from minercdc.sinks.kafka.signal_topic import SignalTopic
 from minercdc.sinks.opening import not_read_back
 from minercdc.snapshot.incremental.blocking import BlockingSnapshots
 from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
 from minercdc.snapshot.incremental.database import TableSource
+from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.snapshot.incremental.reader import ChunkReader, Pace
 from minercdc.snapshot.incremental.repair import RepairSource
 from minercdc.snapshot.incremental.resuming import Resumptions
 from minercdc.snapshot.incremental.resuming_contracts import Suspended, TopicMemory
 from minercdc.snapshot.incremental.watermarks import Marks
 from minercdc.stream.contracts import OpenTransactions
-from minercdc.stream.offset import SignalState
 from minercdc.stream.signal import Signal
+
+_UNWATCHED = Watching()
 
 
 def signal_table(config: ConnectorConfig) -> TableId | None:
@@ -75,11 +76,22 @@ def _connect(config: ConnectorConfig, database: str) -> oracledb.Connection:
     return connect(of_database(config.database, database), "pdb")
 
 
+@dataclass(frozen=True, slots=True)
+class CapturedTables:
+    """The tables of a pipeline.
+
+    :param tables: their shapes at the point the stream has come to, which the capture keeps in step with redo.
+    :param filters: of the captured tables of each database, by its name; without the signal table.
+    """
+
+    tables: Tables
+    filters: Mapping[str, TableFilter]
+
+
 def resumptions_of(
     config: ConnectorConfig,
     suspended: Suspended,
-    tables: Tables,
-    filters: Mapping[str, TableFilter],
+    captured: CapturedTables,
     memory: TopicMemory | None,
     needed: CapturePrerequisites,
     *,
@@ -89,8 +101,6 @@ def resumptions_of(
     """The object that reads suspended tables again. Nothing is connected yet.
 
     :param suspended: the tables that are suspended now.
-    :param tables: shapes at the point the stream has come to.
-    :param filters: of the captured tables of each database, by its name.
     :param needed: the adapter's prerequisites.
     :param redo: the adapter reads redo.
     :param memory: keys in the tables' topics, by which rows that vanished are found; None where they cannot be read. Not used
@@ -107,14 +117,11 @@ def resumptions_of(
         whole_rows=bool(config.filters.message_key_columns),
         redo=redo,
     )
-    tables_of_source = _table_source(config, tables, filters)
     return Resumptions(
         suspended,
         source,
+        _known(config, captured.tables, _table_source(config, captured)),
         None if skipped else memory,
-        tables.find,
-        tables_of_source.learn,
-        table_names(config),
         why=why,
         refusal=refusal,
     )
@@ -125,11 +132,15 @@ def _exactly(table: TableId) -> str:
     return ".".join(re.escape(part) for part in (table.database, table.schema, table.table))
 
 
-def _table_source(config: ConnectorConfig, tables: Tables, filters: Mapping[str, TableFilter]) -> TableSource:
+def _known(config: ConnectorConfig, tables: Tables, source: TableSource) -> KnownTables:
+    return KnownTables(tables.find, source.learn, table_names(config))
+
+
+def _table_source(config: ConnectorConfig, captured: CapturedTables) -> TableSource:
     return TableSource(
         partial(_connect, config),
-        tables,
-        filters,
+        captured.tables,
+        captured.filters,
         fetch_size=config.snapshot.snapshot_fetch_size,
         lobs=config.capture.lob_enabled,
         now_us=_now_us,
@@ -140,37 +151,29 @@ def _table_source(config: ConnectorConfig, tables: Tables, filters: Mapping[str,
 def signal_stage(
     config: ConnectorConfig,
     open_transactions: OpenTransactions | None,
-    tables: Tables,
-    filters: Mapping[str, TableFilter],
-    channels: Sequence[SignalChannel] = (),
-    observe: Callable[[SignalState], None] = lambda _: None,
+    captured: CapturedTables,
     resumptions: Resumptions | None = None,
     *,
+    channels: Sequence[SignalChannel] = (),
+    watching: Watching = _UNWATCHED,
     redo: bool = True,
-    pausing: Callable[[], AbstractContextManager[None]] = nullcontext,
-    starts: Callable[[], bool] = lambda: True,
-    captured: Callable[[TableId], bool] | None = None,
+    starts: bool = True,
 ) -> SignalStage:
     """The stage that acts on signals in one pipeline.
 
     :param open_transactions: None when the adapter does not know them.
-    :param tables: shapes of tables, which the capture keeps in step with redo.
-    :param filters: of the captured tables of each database, by its name; without the signal table.
-    :param channels: channels of this process.
-    :param observe: as for `SignalStage`.
     :param resumptions: None when no table is ever suspended.
+    :param channels: channels of this process.
     :param redo: the adapter reads redo, and finds no tables by itself.
-    :param pausing: a context in which streaming is paused.
     :param starts: whether this is the start of a process, at which tables may have been added to the configuration. After a
         restart within it, tables that the stream does not know yet are newer than its position: their rows come by the stream.
-    :param captured: whether a table is captured; None: the filter of its database decides.
     """
-    names, table = table_names(config), signal_table(config)
+    names, table, tables = table_names(config), signal_table(config), captured.tables
     lobs, runs = config.capture.lob_enabled, native.rows is not None
     reads_added = redo and config.incremental.minercdc_snapshot_added_tables == "incremental"
 
-    source = _table_source(config, tables, filters)
-    is_captured = captured or (lambda found: filters[found.database].includes(found.schema, found.table))
+    source, is_captured = _table_source(config, captured), captured_by(captured.filters)
+    known = _known(config, tables, source)
     close_by = config.incremental.marks
     marks = Marks(table, close_by) if table and close_by else None
     at = partial(_connect, config)
@@ -179,15 +182,15 @@ def signal_stage(
     return SignalStage(
         _table(config, table, is_captured),
         _actions(config, Source(source.list_tables, open_transactions, change_of), tables, is_captured, resumptions),
-        IncrementalSnapshots(reader, tables.find, source.learn, names, runs=runs, has_commit_scns=redo),
-        BlockingSnapshots(source, tables.find, source.learn, names, _now_us, runs=runs),
-        [*_channels(config), *channels],
-        interval=config.signals.signal_poll_interval_ms / 1000,
+        TableReads(
+            IncrementalSnapshots(reader, known, runs=runs, has_commit_scns=redo),
+            BlockingSnapshots(source, known, _now_us, runs=runs),
+            resumptions,
+        ),
+        Polling([*_channels(config), *channels], config.signals.signal_poll_interval_ms / 1000),
         now_us=_now_us,
-        observe=observe,
-        resumptions=resumptions,
-        pausing=pausing,
-        at_start=(lambda: _added(source.list_tables(), tables, names) if starts() else ()) if reads_added else tuple,
+        watching=watching,
+        at_start=(lambda: _added(source.list_tables(), tables, names)) if reads_added and starts else tuple,
     )
 
 

@@ -27,6 +27,10 @@ class TableDatabases:
         """A new connection to one of the databases, which the caller closes. Raises what connecting raises."""
         return self._connects[database]()
 
+    def connect_first(self) -> oracledb.Connection:
+        """A new connection to the first of the databases, which the caller closes. Raises what connecting raises."""
+        return self.connect(self._first)
+
     @contextmanager
     def _within(self, database: str, first: oracledb.Connection) -> Iterator[oracledb.Connection]:
         if database == self._first:

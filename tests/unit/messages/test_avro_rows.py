@@ -20,8 +20,9 @@ from minercdc.errors import MinerCdcError, RecordSchemaError
 from minercdc.messages import configured as selection
 from minercdc.messages.avro.records import AvroFormat
 from minercdc.messages.envelope.avro_rows import AvroRows
-from minercdc.messages.envelope.encoder import EnvelopeEncoder
+from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
 from minercdc.messages.formats.converting import RecordConverter, Side
+from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import Column, TableSchema
 from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Op, Scn, SnapshotMark
 
@@ -47,9 +48,11 @@ class Pair:
             )
             for registry in (Registry(), Registry())
         ]
-        topics = selection.topic_names(config)
+        topics = TopicNames(config)
         self._encoders: list[EnvelopeEncoder] = [
-            selection.envelope_encoder(config, topics, include_schema_changes=True, avro_heads=heads, clock_ns=lambda: NANOS)
+            selection.envelope_encoder(
+                config, topics, OtherEvents(schema_changes=True), avro_heads=heads, clock_ns=lambda: NANOS
+            )
             for heads in (self._converters[0].avro_heads, (None, None))
         ]
 
@@ -187,7 +190,7 @@ def test_a_masked_null_of_the_key_is_masked_in_the_value_only() -> None:
     config = parse_properties(
         {**facts, "database.dbname": "d", "minercdc.kafka.bootstrap.servers": "k", **json_only, **masked}
     )
-    made = selection.envelope_encoder(config, selection.topic_names(config), include_schema_changes=True)
+    made = selection.envelope_encoder(config, TopicNames(config), OtherEvents(schema_changes=True))
     (record,) = made.encode(event(Op.CREATE, None, ("1", None, None, None)))
     assert record.key == b'{"STATUS":null}'
     assert json.loads(record.value or b"")["after"]["STATUS"] == "***"

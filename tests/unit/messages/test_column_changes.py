@@ -16,7 +16,7 @@ from minercdc.errors import ConfigError, DecodeError
 from minercdc.messages.avro.schema import avro_schema
 from minercdc.messages.configured import envelope_encoder
 from minercdc.messages.envelope.column_changes import java_serialized
-from minercdc.messages.envelope.encoder import EnvelopeEncoder
+from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
 from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import Column, TableSchema
 from minercdc.stream.contracts import Record
@@ -31,8 +31,8 @@ def configured(properties: dict[str, str]) -> ConnectorConfig:
 
 def encoder(properties: dict[str, str]) -> EnvelopeEncoder:
     config = configured(properties)
-    topics = TopicNames(config.identity, config.topics, config.kafka)
-    return envelope_encoder(config, topics, include_schema_changes=True)
+    topics = TopicNames(config)
+    return envelope_encoder(config, topics, OtherEvents(schema_changes=True))
 
 
 def encoded(properties: dict[str, str], *events: ChangeEvent) -> list[Record]:

@@ -11,9 +11,9 @@ import pytest
 
 from minercdc.config.load import parse_properties
 from minercdc.errors import SchemaMismatchError
-from minercdc.messages.envelope.encoder import UNAVAILABLE_HEADER, EnvelopeEncoder
+from minercdc.messages.envelope.encoder import UNAVAILABLE_HEADER, EnvelopeEncoder, OtherEvents
 from minercdc.messages.envelope.source_block import SourceBlock
-from minercdc.messages.envelope.table_format import TableFormats
+from minercdc.messages.envelope.table_format import ColumnFormats, RecordKeys, TableFormats
 from minercdc.messages.formats.connect import payload_of
 from minercdc.messages.moved_keys import MovedKeys
 from minercdc.messages.table_changes import published, remembered, table_of
@@ -72,22 +72,18 @@ def encoder(
 ) -> EnvelopeEncoder:
     config = parse_properties({**NEEDED, **{name.replace("_", "."): value for name, value in properties.items()}})
     formats = TableFormats(
-        TopicNames(config.identity, config.topics, config.kafka),
+        TopicNames(config),
         SourceBlock("shop", ordered=config.messages.minercdc_source_sequence),
         config.values,
         handling or ValueHandling(),
-        rowid_keys=config.filters.minercdc_keyless_table_key == "rowid",
-        published=lambda table, column: column.name != "HIDDEN",
-        key_columns=lambda table: table.key,
+        RecordKeys(lambda table: table.key, config.filters.minercdc_keyless_table_key == "rowid"),
+        ColumnFormats(lambda table, column: column.name != "HIDDEN"),
         by_number=by_number,
     )
-    return EnvelopeEncoder(
-        formats,
-        include_schema_changes=config.topics.include_schema_changes,
-        clock_ns=clock_ns,
-        moved=moved,
-        dead_letters=config.run.minercdc_dead_letter_topic,
+    others = OtherEvents(
+        schema_changes=config.topics.include_schema_changes, dead_letters=config.run.minercdc_dead_letter_topic
     )
+    return EnvelopeEncoder(formats, others, clock_ns=clock_ns, moved=moved)
 
 
 def event(op: Op, before: Row | None, after: Row | None, table: TableSchema = ORDERS, **more: Any) -> ChangeEvent:

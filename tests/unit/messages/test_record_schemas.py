@@ -13,13 +13,14 @@ from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import DecodeError, RecordSchemaError, SharedTopicError, SinkError
 from minercdc.messages import configured as selection
 from minercdc.messages.avro.records import AvroFormat
-from minercdc.messages.envelope.encoder import EnvelopeEncoder
+from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
 from minercdc.messages.formats.converting import RecordConverter, Side, Write
 from minercdc.messages.formats.naming import Naming
 from minercdc.messages.notification import NotificationEncoder
 from minercdc.messages.registries.confluent import SchemaText
 from minercdc.messages.registries.registered import ConfluentSchemas
 from minercdc.messages.registries.subjects import TOPIC, subject_names
+from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.contracts import RecordEncoder
 from minercdc.stream.events import ChangeEvent, Event, Notification, Op, SchemaChange, Scn
@@ -36,9 +37,11 @@ def encoder(properties: dict[str, str], converter: RecordConverter | None = None
     config = configured(properties)
     made = selection.envelope_encoder(
         config,
-        selection.topic_names(config),
-        include_schema_changes=True,
-        notifications=NotificationEncoder("notes", "shop", key_schemas=True, value_schemas=True),
+        TopicNames(config),
+        OtherEvents(
+            schema_changes=True,
+            notifications=NotificationEncoder("notes", "shop", key_schemas=True, value_schemas=True),
+        ),
         avro_heads=converter.avro_heads if converter is not None else (None, None),
     )
     assert isinstance(made, EnvelopeEncoder)

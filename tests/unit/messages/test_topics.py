@@ -9,7 +9,6 @@ from tests.unit.config.test_load import GOOD
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError, DeliveryError, RecordSchemaError, SharedTopicError
-from minercdc.messages.configured import topic_names
 from minercdc.messages.refused_topics import Refusal, RefusedTopics
 from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import TableId
@@ -25,7 +24,7 @@ def config(**more: str) -> ConnectorConfig:
 
 def names(**more: str) -> TopicNames:
     found = config(**more)
-    return TopicNames(found.identity, found.topics, found.kafka)
+    return TopicNames(found)
 
 
 def own_name(prefix: str, delimiter: str, table: TableId) -> str:
@@ -83,7 +82,7 @@ def test_a_topic_is_that_of_the_table_that_was_published_first_whichever_has_the
 def test_a_table_that_is_gone_or_suspended_leaves_its_topic_to_another_one() -> None:
     first, second = (TableId("ORCLPDB1", "SHOP", name) for name in ("EMP$1", "EMP#1"))
     suspended: set[TableId] = set()
-    topics = topic_names(config(), suspended.__contains__)
+    topics = TopicNames(config(), suspended.__contains__)
     assert topics.of_table(first)
     assert "SHOP.EMP$1 and SHOP.EMP#1" in str(topics.refusal(second))
     suspended.add(first)
@@ -125,16 +124,16 @@ def test_topics_that_differ_in_dots_and_underscores_are_one_for_kafka(tmp_path: 
         topics.of_table(other)
     topics.release(dotted)
     assert topics.of_table(other) == "server1.SHOP.DAY_SUM"
-    own = topic_names(config(notification_enabled_channels="sink", notification_sink_topic_name="server1_SHOP_DAY.SUM"))
+    own = TopicNames(config(notification_enabled_channels="sink", notification_sink_topic_name="server1_SHOP_DAY.SUM"))
     with pytest.raises(SharedTopicError, match=r"one of the connector's own topics, server1_SHOP_DAY\.SUM for Kafka"):
         own.of_table(other)
-    files = topic_names(config(debezium_sink_type="json", minercdc_sink_path=str(tmp_path / "x")))
+    files = TopicNames(config(debezium_sink_type="json", minercdc_sink_path=str(tmp_path / "x")))
     assert files.of_table(dotted) != files.of_table(other)
 
 
 def test_a_topic_that_kafka_refused_is_a_failure_of_its_table_until_it_is_resumed() -> None:
     refused, suspended = RefusedTopics(), set[TableId]()
-    topics = topic_names(config(), suspended.__contains__, refused)
+    topics = TopicNames(config(), suspended.__contains__, refused)
     assert isinstance(refused.note("server1.SHOP.ORDER_A_1", Refusal("INVALID_RECORD", "do this")), DeliveryError)
     with pytest.raises(RecordSchemaError, match=r"INVALID_RECORD \(table SHOP.ORDER_A\$1\)") as caught:
         topics.of_table(A)
@@ -189,7 +188,7 @@ def test_no_topic_of_the_connector_is_named_as_another(by: str) -> None:
 @pytest.mark.parametrize("by", OWN)
 def test_no_table_takes_a_topic_of_the_connector(by: str) -> None:
     more, name = OWN[by]
-    topics = topic_names(config(**REGEX, topic_regex=r".*\.SHOP\..*", topic_replacement=name, **more))
+    topics = TopicNames(config(**REGEX, topic_regex=r".*\.SHOP\..*", topic_replacement=name, **more))
     with pytest.raises(SharedTopicError, match=r"of table SHOP.ORDER_A\$1 \(topic.regex\) .* \(" + by + r"\)") as caught:
         topics.of_table(A)
     assert by in str(caught.value.hint)
@@ -287,6 +286,6 @@ def test_what_reads_the_topics_is_refused_where_it_would_miss_some(tmp_path: Pat
 )
 def test_topics_of_several_databases_have_theirs(strategy: str, expected: str) -> None:
     pdbs = {"database_pdb_name": "SALES,STOCK", "event_processing_failure_handling_mode": "fail"}
-    found = topic_names(config(topic_naming_strategy=PACKAGE + strategy, **pdbs))
+    found = TopicNames(config(topic_naming_strategy=PACKAGE + strategy, **pdbs))
     assert found.of_table(TableId("SALES", "SHOP", "ORDERS")) == expected
     assert found.of_table(TableId("STOCK", "SHOP", "ORDERS")) == expected.replace("SALES", "STOCK")

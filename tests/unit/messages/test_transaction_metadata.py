@@ -16,13 +16,14 @@ from tests.unit.messages.transforms.made import KAFKA, UNWRAP, chain, configured
 
 from minercdc.errors import LogGapError
 from minercdc.messages.configured import encoded_values, envelope_encoder
+from minercdc.messages.envelope.encoder import OtherEvents
 from minercdc.messages.topics import TopicNames
 from minercdc.messages.transaction_counts import TransactionCounts
 from minercdc.messages.transaction_metadata import TransactionEncoder
 from minercdc.messages.transforms.catalog import chain_of
 from minercdc.messages.transforms.encoding import RecordTransformer
 from minercdc.pipeline.engine import run_once
-from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.pipeline import Begun, Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.contracts import Record, StopFlag
 from minercdc.stream.events import (
@@ -137,7 +138,7 @@ class Capture:
 def parts(kafka: Kafka, bound: int, runs: int = 0, **properties: str) -> PipelineFactory:
     named = {name.replace("_", "."): value for name, value in properties.items()}
     config = configured({"provide.transaction.metadata": "true", "skip.messages.without.change": "true", **named})
-    topics = TopicNames(config.identity, config.topics, config.kafka)
+    topics = TopicNames(config)
 
     def open_pipeline() -> Pipeline:
         counts, values = TransactionCounts(), encoded_values(config)
@@ -146,15 +147,14 @@ def parts(kafka: Kafka, bound: int, runs: int = 0, **properties: str) -> Pipelin
             key_schemas=values.key_converter_schemas_enable,
             value_schemas=values.value_converter_schemas_enable,
         )
-        encoder = envelope_encoder(config, topics, include_schema_changes=True, transactions=marks, counts=counts)
+        encoder = envelope_encoder(config, topics, OtherEvents(schema_changes=True, transactions=marks), counts=counts)
         transformer = RecordTransformer(chain_of(config.transforms)) if config.transforms else None
         return Pipeline(
             adapter="test",
             sink=Sink(kafka),
             encoder=transformer.encoder(encoder) if transformer else encoder,
             history=NoHistory(),
-            snapshot=lambda _: None,
-            capture=lambda _: Capture(runs),
+            begin=lambda offset: Begun(offset, Capture(runs)),
             bounds=Bounds(bound, 10**9, 0),
             skip_undecodable=lambda _: True,
             counts=counts,
@@ -315,8 +315,8 @@ def test_transformations_see_the_transactions_too_and_what_they_leave_out_counts
 
 def test_snapshot_rows_have_no_transaction() -> None:
     config, counts = configured({"provide.transaction.metadata": "true"}), TransactionCounts()
-    topics = TopicNames(config.identity, config.topics, config.kafka)
-    encoder = envelope_encoder(config, topics, include_schema_changes=True, counts=counts)
+    topics = TopicNames(config)
+    encoder = envelope_encoder(config, topics, OtherEvents(schema_changes=True), counts=counts)
     (record,) = encoder.encode(ChangeEvent(Op.READ, A, None, ("1", "x"), Scn(1), 0, None, 0))
     assert json.loads(record.value or b"")["transaction"] is None
     assert counts.total == 0

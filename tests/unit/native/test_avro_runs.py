@@ -15,7 +15,7 @@ from tests.unit.native.test_pair import INFO, TEXTS, code_of, row_of
 from minercdc.capture.logminer.buffer.transactions import transaction_buffer
 from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.session.host_clock import HostClock
-from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
+from minercdc.capture.logminer.sql_redo.decoding import DecodingOptions, TransactionDecoder
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.messages.avro.records import AvroFormat
 from minercdc.messages.formats.converting import RecordConverter, Side
@@ -59,7 +59,7 @@ def converter(*, values: Any = AvroFormat, keys: bool = True) -> RecordConverter
 
 def run_of(statements: Sequence[str]) -> ChangeRun:
     shapes = ShapeTracker(Tables([TABLE]), TableFilter(), "D", lambda _: None, lambda _: "")
-    decoder = TransactionDecoder(shapes, HostClock(), on_failure="skip", runs=True)
+    decoder = TransactionDecoder(shapes, HostClock(), DecodingOptions(on_failure="skip", runs=True))
     buffer = transaction_buffer(1 << 30, Path("unused"), native_rows=True)
     for i, sql in enumerate(statements):
         buffer.append(row_of(sql, code_of(sql), TABLE), RedoAddress("0x1", i + 1))

@@ -23,7 +23,7 @@ from minercdc.capture.logminer.buffer.transactions import transaction_buffer
 from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.session.host_clock import HostClock
 from minercdc.capture.logminer.session.row import LogMinerRow, OpCode
-from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
+from minercdc.capture.logminer.sql_redo.decoding import DecodingOptions, TransactionDecoder
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.table_filter import TableFilter
@@ -129,7 +129,7 @@ def check(schema: TableSchema, statements: Sequence[str], *settings: Any, lobs: 
     seen = []
     for runs in (False, True):
         shapes = ShapeTracker(Tables([schema]), TableFilter(), schema.id.database, lambda _: None, lambda _: "")
-        decoder = TransactionDecoder(shapes, HostClock(), on_failure="skip", lobs=lobs, runs=runs)
+        decoder = TransactionDecoder(shapes, HostClock(), DecodingOptions(on_failure="skip", lobs=lobs, runs=runs))
         buffer = transaction_buffer(1 << 30, Path("unused"), native_rows=runs)
         for row in rows:
             buffer.append(row, RedoAddress(row.rs_id.strip(), 1))
@@ -310,7 +310,7 @@ def test_places_that_are_odd() -> None:
     seen = []
     for runs in (False, True):
         shapes = ShapeTracker(Tables([schema]), TableFilter(), "D", lambda _: None, lambda _: "")
-        decoder = TransactionDecoder(shapes, HostClock(), on_failure="skip", runs=runs)
+        decoder = TransactionDecoder(shapes, HostClock(), DecodingOptions(on_failure="skip", runs=runs))
         buffer = transaction_buffer(1 << 30, Path("unused"), native_rows=runs)
         for row in rows:
             buffer.append(row, RedoAddress(row.rs_id.strip(), 1))

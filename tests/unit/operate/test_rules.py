@@ -13,7 +13,7 @@ import pytest
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import PrerequisiteError
-from minercdc.messages.configured import topic_names
+from minercdc.messages.topics import TopicNames
 from minercdc.operate.check import access, database
 from minercdc.operate.check.catalogue import BY_NAME
 from minercdc.operate.check.examination import _examined
@@ -336,12 +336,12 @@ def test_a_topic_that_is_not_the_tables_own_blocks_capture() -> None:
     naming = {"topic_naming_strategy": "io.debezium.schema.SchemaRegexTopicNamingStrategy"}
     colliding = configured(**regex, **naming, **absent)
     client: Any = NoTopics()
-    (found,) = topic_findings(colliding, client, topic_names(colliding), [ORDERS], [False])
+    (found,) = topic_findings(colliding, client, TopicNames(colliding), [ORDERS], [False])
     assert found.blocking
     assert "minercdc.offset.topic" in found.problem
     assert "topic.regex" in found.fix
     plain = configured(**absent)
-    (missing,) = topic_findings(plain, client, topic_names(plain), [ORDERS], [True])
+    (missing,) = topic_findings(plain, client, TopicNames(plain), [ORDERS], [True])
     assert missing.problem == "topic p.SHOP.ORDERS of SHOP.ORDERS is not there, and topic.creation.enable=false"
 
 

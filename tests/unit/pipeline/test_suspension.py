@@ -19,14 +19,15 @@ from tests.unit.signals.model import SIGNALS, TABLE, At, Commit, ModelReader, Mo
 
 from minercdc.errors import DecodeError, MissingKeyError, TransientSourceError
 from minercdc.pipeline.engine import run_once
-from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.pipeline import Begun, Bounds, Pipeline, PipelineFactory
 from minercdc.pipeline.suspension import Suspensions
 from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.signals.actions import Actions, Source
 from minercdc.signals.channels import Received
-from minercdc.signals.stage import SignalStage, SignalTable
+from minercdc.signals.stage import Polling, SignalStage, SignalTable, TableReads
 from minercdc.snapshot.incremental.blocking import BlockingSnapshots
 from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
+from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.snapshot.incremental.resuming import Resumptions
 from minercdc.stream.contracts import Record, SignalActions, StopFlag
 from minercdc.stream.counters.connector import Counters
@@ -269,14 +270,12 @@ def pipeline_of(world: BrokenWorld, topics: Topics, *, automatic: bool) -> Pipel
     learn: Callable[[TableId], None] = lambda _: None  # noqa: E731
 
     def signals() -> SignalActions:
-        find, ticks = world.tables.find, itertools.count(0, 100)
+        known, ticks = KnownTables(world.tables.find, learn, TableNames("PDB")), itertools.count(0, 100)
         resumptions = Resumptions(
             world.suspensions,
             world,
+            known,
             Fold(topics, world.chance),
-            find,
-            learn,
-            TableNames("PDB"),
             clock=lambda: float(next(ticks)),
         )
         if not automatic:
@@ -289,12 +288,13 @@ def pipeline_of(world: BrokenWorld, topics: Topics, *, automatic: bool) -> Pipel
         return SignalStage(
             SignalTable(SIGNALS, listens=True, published=False),
             Actions(source, world.tables, lambda table: table == T, TableNames("PDB"), resumptions.suspended),
-            IncrementalSnapshots(ModelReader(world, 3), find, learn, TableNames("PDB")),
-            BlockingSnapshots(ModelTables(world), find, learn, TableNames("PDB"), lambda: 0),
-            () if automatic else [Asking(world)],
-            interval=0,
+            TableReads(
+                IncrementalSnapshots(ModelReader(world, 3), known),
+                BlockingSnapshots(ModelTables(world), known, lambda: 0),
+                resumptions,
+            ),
+            Polling(() if automatic else [Asking(world)], interval=0),
             now_us=lambda: 0,
-            resumptions=resumptions,
         )
 
     def fail(error: DecodeError) -> bool:
@@ -305,11 +305,9 @@ def pipeline_of(world: BrokenWorld, topics: Topics, *, automatic: bool) -> Pipel
         topics,
         Encoder(world),
         NoHistory(),
-        lambda _: None,
-        lambda _: WorldCapture(world),
+        lambda offset: Begun(offset, WorldCapture(world), signals=signals),
         Bounds(records=3, bytes=1 << 20, seconds=1e9),
         fail,
-        signals=signals,
         suspensions=world.suspensions,
         suspends=lambda table: table == T,
     )

@@ -9,6 +9,7 @@ from minercdc.relay.buffer.mapped_file import open_mapped
 from minercdc.relay.buffer.progress_file import MaxScnFile, OffsetFile
 from minercdc.relay.buffer.sink import Completeness, RelaySink
 from minercdc.relay.buffer.storage import Memory
+from minercdc.relay.buffer.store import RelayStore
 from minercdc.relay.buffer.windows import EventBuffer
 from minercdc.relay.client.checkpoint import Checkpoint
 from minercdc.relay.events.encoding import RelayEncoder
@@ -64,15 +65,8 @@ class Filling:
         self.complete = Completeness()
         self.registry = SchemaRegistry(self.directory / "schemas", namespace="a")
         self.encoder = RelayEncoder(self.registry, lambda *_: True, lambda table: table.key)
-        self.sink = RelaySink(
-            self.buffer,
-            self.offsets,
-            self.max_scn,
-            self.complete,
-            self._lock,
-            Statistics(),
-            monotonic=lambda: self.now,
-        )
+        self.store = RelayStore(self.buffer, self.offsets, self.max_scn, self._lock, Statistics())
+        self.sink = RelaySink(self.store, self.complete, monotonic=lambda: self.now)
 
     def put(self, *events: ChangeEvent) -> None:
         for event in events:

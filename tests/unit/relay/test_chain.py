@@ -15,7 +15,6 @@ from minercdc.relay.buffer.windows import ScnNotFoundError
 from minercdc.relay.client.checkpoint import Checkpoint
 from minercdc.relay.client.connection import Connection, Received, SchemaInfo, SourceInfo
 from minercdc.relay.server.serving import answer
-from minercdc.relay.server.statistics import Statistics
 from minercdc.schema.table import Column, TableSchema
 from minercdc.stream.events import Op
 
@@ -107,9 +106,7 @@ def follow(upstream: Upstream, second: Filling, after_first: Callable[[], None])
         after_first()
         yield from (None, None, None)
 
-    assert second._lock is not None
-    parts = (second.buffer, second.registry, second.offsets, second.max_scn, second._lock, Statistics(), lambda: None)
-    ChainedFeed(cast(Connection, upstream), *parts).run(Turns(acts()))
+    ChainedFeed(cast(Connection, upstream), second.store, second.registry, lambda: None).run(Turns(acts()))
 
 
 def test_no_event_comes_twice_when_the_upstream_goes_away_in_the_middle_of_a_window(

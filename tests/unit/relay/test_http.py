@@ -20,7 +20,7 @@ from minercdc.errors import FellOffError, RelayDataError, RelayError
 from minercdc.relay.buffer.chain import ChainedFeed
 from minercdc.relay.client.checkpoint import Checkpoint
 from minercdc.relay.client.connection import Connection
-from minercdc.relay.client.consumer import Change, FileCheckpoints, MemoryCheckpoints, RelayClient
+from minercdc.relay.client.consumer import Change, ClientOptions, FileCheckpoints, MemoryCheckpoints, RelayClient
 from minercdc.relay.events.event import events_in
 from minercdc.relay.server.commands import Commands
 from minercdc.relay.server.http import serve
@@ -330,7 +330,8 @@ class Seen:
 def run(url: str, stop_at: int = 30, **options: Any) -> list[object]:
     seen = Seen(stop_at)
     store = options.pop("store", None) or MemoryCheckpoints()
-    RelayClient(url, seen, store, **options).run(seen.stop)
+    named = {name: options.pop(name) for name in ("sources", "filters", "bootstrap") if name in options}
+    RelayClient(url, seen, store, **named, options=ClientOptions(**options)).run(seen.stop)
     return seen.calls
 
 
@@ -421,9 +422,7 @@ def test_a_chained_relay_has_the_same_bytes_also_after_it_was_overtaken(filling:
     (tmp_path / "second").mkdir()
     second, stop, ready = Filling(tmp_path / "second"), threading.Event(), threading.Event()
     with serving(filling) as url:
-        assert second._lock is not None
-        parts = (second.buffer, second.registry, second.offsets, second.max_scn, second._lock, Statistics(), ready.set)
-        feed = ChainedFeed(Connection(url), *parts)
+        feed = ChainedFeed(Connection(url), second.store, second.registry, ready.set)
         thread = threading.Thread(target=feed.run, args=(stop,))
         thread.start()
         try:

@@ -19,9 +19,10 @@ from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.signals.actions import Actions, Source
 from minercdc.signals.channels import SignalChannel
-from minercdc.signals.stage import SignalStage, SignalTable
+from minercdc.signals.stage import Polling, SignalStage, SignalTable, TableReads
 from minercdc.snapshot.incremental.blocking import BlockingSnapshots
 from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
+from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.snapshot.incremental.outcome import Began, Outcome
 from minercdc.snapshot.incremental.window import Chunk
 from minercdc.stream.contracts import OpenTransaction, StopFlag
@@ -288,6 +289,7 @@ def stage_of(
     def learn(table: TableId) -> SchemaChange | None:
         return None
 
+    known = KnownTables(tables.find, learn, TableNames("PDB"))
     return SignalStage(
         SignalTable(SIGNALS, listens=True, published=False),
         Actions(
@@ -296,10 +298,11 @@ def stage_of(
             lambda table: table == T,
             TableNames("PDB"),
         ),
-        IncrementalSnapshots(ModelReader(world, size), tables.find, learn, TableNames("PDB")),
-        BlockingSnapshots(ModelTables(world, too_old=too_old), tables.find, learn, TableNames("PDB"), lambda: 0),
-        channels,
-        interval=0,
+        TableReads(
+            IncrementalSnapshots(ModelReader(world, size), known),
+            BlockingSnapshots(ModelTables(world, too_old=too_old), known, lambda: 0),
+        ),
+        Polling(channels, interval=0),
         now_us=lambda: 0,
     )
 

@@ -22,6 +22,7 @@ from minercdc.errors import (
 from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.snapshot.incremental.blocking import BlockingSnapshots
 from minercdc.snapshot.incremental.chunks import Step
+from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.stream.events import ChangeEvent, Event, FetchedRows, Notification, SuspensionChange
 from minercdc.stream.offset import AdHocSnapshot, SignalState, TableRead
 
@@ -83,7 +84,10 @@ def steps(database: Database, state: SignalState) -> Iterator[Step]:
     def clock() -> int:
         return next(seconds) * 1_000_000
 
-    blocking, stop = BlockingSnapshots(database, shape, lambda _: None, TableNames("P"), clock), threading.Event()
+    blocking, stop = (
+        BlockingSnapshots(database, KnownTables(shape, lambda _: None, TableNames("P")), clock),
+        threading.Event(),
+    )
     for step in blocking.resume(state, stop):
         state = step[1]
         yield step

@@ -13,6 +13,7 @@ from minercdc.schema.table import TableNames
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.incremental import reader
 from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
+from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.snapshot.incremental.outcome import Outcome
 from minercdc.snapshot.incremental.reader import Pace, ReaderContext
 from minercdc.snapshot.incremental.window import Chunk
@@ -70,7 +71,7 @@ class OneChunk:
 def test_chunk_that_is_read_again_is_not_older_than_the_changes_that_are_not_noted_any_more() -> None:
     stale = fetched(replace(TABLE, version=7), [])
     only = OneChunk(Chunk(stale, (), 100, 99, 0, final=True))
-    incremental = IncrementalSnapshots(only, Tables([TABLE]).find, lambda _: None, TableNames("PDB"))
+    incremental = IncrementalSnapshots(only, KnownTables(Tables([TABLE]).find, lambda _: None, TableNames("PDB")))
     state = SignalState(snapshots=(AdHocSnapshot("x", False, ("PDB.S.T",), (TableRead("S.T", maximum=("9",)),)),))
 
     next(incremental.step(state, 50, 20, 0), None)  # not yet: changes up to 100 are not noted from here on

@@ -15,9 +15,10 @@ from minercdc.pipeline.suspension import Suspensions
 from minercdc.schema.table import TableId, TableNames, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.signals.actions import Actions, Source
-from minercdc.signals.stage import SignalStage
+from minercdc.signals.stage import Polling, SignalStage, TableReads
 from minercdc.snapshot.incremental.blocking import BlockingSnapshots
 from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
+from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.snapshot.incremental.outcome import Outcome
 from minercdc.snapshot.incremental.resuming import Resumptions
 from minercdc.stream.events import Event, Notification, Progress, Scn, SuspensionChange
@@ -90,10 +91,8 @@ class Rig:
         self.resumptions = Resumptions(
             self.suspensions,
             self.source,
+            KnownTables(tables.find, lambda _: None, TableNames("PDB")),
             self.memory,
-            tables.find,
-            lambda _: None,
-            TableNames("PDB"),
             why="no topic here",
             refusal=lambda _: self.shared,
             clock=self._clock,
@@ -268,21 +267,18 @@ class Waiting:
 def test_a_reading_that_has_nothing_delivered_yet_begins_again_too() -> None:
     """Its chunks in flight may be older than the row that was left out."""
     rig, reader = Rig(), Waiting()
-    find = Tables([TABLE]).find
-
-    def learn(table: TableId) -> None:
-        return None
-
+    known = KnownTables(Tables([TABLE]).find, lambda _: None, TableNames("PDB"))
     source = Source(lambda: [T], None, lambda _: (T, None))
     stage = SignalStage(
         None,
         Actions(source, Tables([TABLE]), lambda _: True, TableNames("PDB")),
-        IncrementalSnapshots(reader, find, learn, TableNames("PDB")),
-        BlockingSnapshots(ModelTables(World([], Random(0), threads=False)), find, learn, TableNames("PDB"), lambda: 0),
-        (),
-        interval=0,
+        TableReads(
+            IncrementalSnapshots(reader, known),
+            BlockingSnapshots(ModelTables(World([], Random(0), threads=False)), known, lambda: 0),
+            rig.resumptions,
+        ),
+        Polling((), interval=0),
         now_us=lambda: 0,
-        resumptions=rig.resumptions,
     )
 
     def ticks() -> Iterator[Event]:

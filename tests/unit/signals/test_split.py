@@ -12,7 +12,7 @@ from tests.unit.signals.model import SIGNAL_TABLE, TABLE, At, Commit, World, sta
 
 from minercdc.errors import LogGapError
 from minercdc.pipeline.engine import run_once
-from minercdc.pipeline.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline.pipeline import Begun, Bounds, Pipeline, PipelineFactory
 from minercdc.stream.contracts import Record, StopFlag
 from minercdc.stream.events import ChangeEvent, Event, Notification, Op, Progress, Scn, TransactionInfo
 from minercdc.stream.offset import JsonValue, Offset, PartialTransaction, Position, SignalState
@@ -67,11 +67,9 @@ def factory(store: Store) -> PipelineFactory:
             sink=MemorySink(store),
             encoder=Encoder(),
             history=NoHistory(),
-            snapshot=lambda offset: None,
-            capture=lambda offset: OneTransaction(),
+            begin=lambda offset: Begun(offset, OneTransaction(), signals=lambda: stage_of(world, 4)),
             bounds=Bounds(records=2, bytes=10**9, seconds=1e9),
             skip_undecodable=lambda error: False,
-            signals=lambda: stage_of(world, 4),
         )
 
     return PipelineFactory(open_pipeline, 0, 0.001, Clock())

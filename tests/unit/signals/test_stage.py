@@ -33,6 +33,7 @@ from minercdc.schema.table import Column, TableId, TableNames
 from minercdc.signals.channels import Received
 from minercdc.signals.stage import SignalStage
 from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
+from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.snapshot.incremental.window import Changes, Chunk
 from minercdc.stream.contracts import OpenTransaction
 from minercdc.stream.events import ChangeEvent, Event, Notification, Progress
@@ -501,7 +502,7 @@ class OneChunk:
 def test_a_chunk_is_given_up_when_the_stream_passes_its_mark_without_it(comes: bool) -> None:
     table = TableRead(str(T), order=("ID",), maximum=("1",))
     state = SignalState((AdHocSnapshot("s", False, (str(T),), (table,)),))
-    running = IncrementalSnapshots(OneChunk(), lambda _: TABLE, lambda _: None, TableNames("PDB"))
+    running = IncrementalSnapshots(OneChunk(), KnownTables(lambda _: TABLE, lambda _: None, TableNames("PDB")))
     assert list(running.step(state, 49, 49, 0)) == [], "the mark may come yet"
     if comes:
         running.mark("w", False, 50)

@@ -89,7 +89,7 @@ def sink(client: Client) -> KafkaSink:
             "minercdc.kafka.bootstrap.servers": "b:1",
         }
     )
-    return KafkaSink(client, TopicNames(config.identity, config.topics, config.kafka), "n", Ownership("n"))  # type: ignore[arg-type]
+    return KafkaSink(client, TopicNames(config), "n", Ownership("n"))  # type: ignore[arg-type]
 
 
 def kind_of(code: int) -> type[SinkError]:

@@ -9,14 +9,15 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from tests.native_pair import IS_NATIVE, NO_BOUND, encoder
 from tests.unit.capture.logminer.redo import ITEM, A, Redo
+from tests.unit.messages.test_envelope import NEEDED
 
 from minercdc import native
 from minercdc.capture.logminer.buffer.transactions import transaction_buffer
 from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.session.host_clock import HostClock
-from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
+from minercdc.capture.logminer.sql_redo.decoding import DecodingOptions, TransactionDecoder
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
-from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig
+from minercdc.config.load import parse_properties
 from minercdc.errors import SinkError
 from minercdc.messages.topics import TopicNames
 from minercdc.schema.table_filter import TableFilter
@@ -82,9 +83,7 @@ class Cluster:
 def sink_of(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> KafkaSink:
     monkeypatch.setattr(KafkaSink, "check_owner", lambda _: None)
     monkeypatch.setattr(Ownership, "claim", lambda *_: None)
-    kafka, topics = KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": "b:1"}), TopicConfig.model_validate({})
-    names = TopicNames(ConnectorIdentity.model_validate({"topic.prefix": "pair"}), topics, kafka)
-    return KafkaSink(cast(KafkaClient, cluster), names, "n", Ownership("n"))
+    return KafkaSink(cast(KafkaClient, cluster), TopicNames(parse_properties(NEEDED)), "n", Ownership("n"))
 
 
 def records() -> Any:
@@ -97,7 +96,7 @@ def records() -> Any:
         buffer.append(row, RedoAddress(row.rs_id.strip(), 1))
     shapes = ShapeTracker(Tables([ITEM]), TableFilter(), "DB", lambda _: None, lambda _: "")
     info = TransactionInfo("0a001f00b3020000", Scn(90), Scn(1000), 0, 0, 1, None)
-    (run,) = TransactionDecoder(shapes, HostClock(), runs=True).events(buffer.open()[0], info)
+    (run,) = TransactionDecoder(shapes, HostClock(), DecodingOptions(runs=True)).events(buffer.open()[0], info)
     assert isinstance(run, ChangeRun)
     found = encoder().encode_run(run, 0, NO_BOUND, NO_BOUND).records
     assert native.rows is not None

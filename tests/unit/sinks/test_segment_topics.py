@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig
+from tests.unit.messages.test_envelope import NEEDED
+
+from minercdc.config.load import parse_properties
 from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.sinks.kafka.topic_fold import TopicFold
@@ -41,11 +43,7 @@ def ready(fold: TopicFold) -> None:
 
 
 def test_keys_that_were_not_written_since_the_mark_are_found(tmp_path: Path) -> None:
-    topics = TopicNames(
-        ConnectorIdentity.model_validate({"topic.prefix": "p"}),
-        TopicConfig.model_validate({}),
-        KafkaConfig.model_validate({}),
-    )
+    topics = TopicNames(parse_properties({**NEEDED, "topic.prefix": "p"}))
     fold = TopicFold(SegmentTopics(tmp_path / "s"), topics, tmp_path / "state", "c")
     assert fold.ends(TABLE) == ()
     sink = SegmentSink(tmp_path / "s", "c", 700)

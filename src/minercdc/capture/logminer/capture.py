@@ -44,7 +44,7 @@ from minercdc.capture.logminer.session.redo_dictionary import RedoDictionary
 from minercdc.capture.logminer.session.row import ContinuationJoiner, LogMinerRow
 from minercdc.capture.logminer.session.table_names import ObjectNames
 from minercdc.capture.logminer.session.waiting import PassPause, ticks
-from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
+from minercdc.capture.logminer.sql_redo.decoding import DecodingOptions, TransactionDecoder
 from minercdc.capture.logminer.start import check_database, check_lost, identified, with_pdbs
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.capture.stored_position import loaded
@@ -118,14 +118,16 @@ class LogMinerCapture:
         return TransactionDecoder(
             shapes,
             self._clock,
-            on_failure=context.config.run.event_processing_failure_handling_mode,
-            include_redo_sql=self._config.log_mining_include_redo_sql,
-            lobs=self._lobs,
+            DecodingOptions(
+                on_failure=context.config.run.event_processing_failure_handling_mode,
+                include_redo_sql=self._config.log_mining_include_redo_sql,
+                lobs=self._lobs,
+                runs=context.runs and not context.pdbs,
+                without_dictionary=self._names is not None,
+            ),
             counters=self._counters,
             reselect=self._reselect.complete if self._reselect is not None else None,
             unread=context.unread,
-            runs=context.runs and not context.pdbs,
-            without_dictionary=self._names is not None,
         )
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:

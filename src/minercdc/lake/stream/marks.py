@@ -18,7 +18,7 @@ from typing import Any
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.table.state import Entry
-from minercdc.messages.configured import topic_names
+from minercdc.messages.topics import TopicNames
 from minercdc.sinks.kafka.client import KafkaClient
 
 _INITIAL = re.compile(r"initial-(\d+)")  # id of the snapshot of what the initial one could not read
@@ -80,11 +80,11 @@ def topic_pattern(config: ConnectorConfig) -> str:
 class Marks:
     """Reads the marks of one connector, from its topic of offsets, each offset once; for one thread.
 
-    :raises ConfigError: as `topic_names`.
+    :raises ConfigError: as `TopicNames`.
     """
 
     def __init__(self, config: ConnectorConfig, client: KafkaClient) -> None:
-        names = topic_names(config)
+        names = TopicNames(config)
         self._client = client
         self._topic = names.offsets
         self._name = config.identity.name.encode()

@@ -20,7 +20,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError, SchemaHistoryError
 from minercdc.lake.read.skipped import refuse_other_forms
 from minercdc.lake.stream.topic_owners import TopicTable, owner_of
-from minercdc.messages.configured import topic_names
+from minercdc.messages.topics import TopicNames
 from minercdc.schema.ddl.parser import parse_ddl
 from minercdc.schema.ddl.statements import AlterTable, RenameColumn, TruncateCluster, TruncateTable, Unclear
 from minercdc.schema.table import Column, TableId, TableSchema, without_comments
@@ -139,7 +139,7 @@ class TableHistories:
 
     def __init__(self, config: ConnectorConfig) -> None:
         refuse_other_forms(config)
-        self._config, self._topics, self.names = config, topic_names(config), table_names(config)
+        self._config, self._topics, self.names = config, TopicNames(config), table_names(config)
         self._is_captured = captured_by(table_filters(config))
         self._server = config.identity.topic_prefix
         self._forget()

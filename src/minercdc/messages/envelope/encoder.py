@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import TypeAlias
 
@@ -73,15 +74,30 @@ _CREATE, _UPDATE, _DELETE = Op.CREATE, Op.UPDATE, Op.DELETE
 _MILLISECOND = 1_000_000
 
 
+@dataclass(frozen=True, slots=True)
+class OtherEvents:
+    """Which events other than rows have records.
+
+    :param schema_changes: `include.schema.changes`: DDL has records in the schema-change topic.
+    :param captured: whether DDL of a table is published. DDL of the signal table updates our schema but is not published.
+    :param dead_letters: topic for rows that are left out, None for none.
+    :param notifications: makes records of notifications; None when they are not wanted in a topic.
+    :param transactions: makes records of transactions' begins and ends; None for none.
+    """
+
+    schema_changes: bool
+    captured: Callable[[TableId], bool] = lambda _: True
+    dead_letters: str | None = None
+    notifications: NotificationEncoder | None = None
+    transactions: TransactionEncoder | None = None
+
+
 class EnvelopeEncoder:
     """Encodes the events of one run of a connector, in the order of the stream, as JSON, rows as Avro with `avro`: it numbers
     events, follows keys that rows take over, and takes and releases topics as they come.
 
     :param formats: of the tables.
-    :param dead_letters: topic for rows that are left out, None for none.
-    :param notifications: None when they are not wanted in a topic.
-    :param captured: whether DDL of a table is published. DDL of the signal table updates our schema but is not published.
-    :param transactions: makes records of transactions' begins and ends; None for none.
+    :param others: which events other than rows have records.
     :param counts: numbers the events of a transaction, where `formats` have them; else None.
     :param moved: keys that rows took over, shared with what passes over delivered changes.
     :param skip_unchanged: leave out updates that change no published column.
@@ -93,15 +109,11 @@ class EnvelopeEncoder:
     def __init__(
         self,
         formats: TableFormats,
+        others: OtherEvents,
         *,
-        include_schema_changes: bool,
         clock_ns: Callable[[], int],
-        dead_letters: str | None = None,
-        notifications: NotificationEncoder | None = None,
-        captured: Callable[[TableId], bool] = lambda _: True,
         skip_unchanged: bool = False,
         lobs: bool = False,
-        transactions: TransactionEncoder | None = None,
         counts: TransactionCounts | None = None,
         moved: MovedKeys | None = None,
         avro: AvroRows | None = None,
@@ -110,14 +122,14 @@ class EnvelopeEncoder:
         self._avro = avro if counts is None else None
         self._topics, self._source, self._values = formats.topics, formats.source, formats.values
         self._moved = moved or MovedKeys(formats.key_columns)
-        self._transactions = transactions
+        self._transactions = others.transactions
         self._counts = counts
         self._skip_unchanged, self._lobs = skip_unchanged, lobs
-        self._include_schema_changes = include_schema_changes
+        self._include_schema_changes = others.schema_changes
         self._clock_ns = clock_ns
-        self._dead_letters = dead_letters
-        self._notifications = notifications
-        self._captured = captured
+        self._dead_letters = others.dead_letters
+        self._notifications = others.notifications
+        self._captured = others.captured
         self._schema: TableSchema | None = None
         self._format: TableFormat
         self._skipped = tuple(self._values.skipped_operations)

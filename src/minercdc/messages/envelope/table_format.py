@@ -65,15 +65,36 @@ class TableFormat:
     is_changed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class RecordKeys:
+    """What the keys of records are made of.
+
+    :param columns: positions of a table's record key; empty for none.
+    :param rowid: a table without a key has its ROWID as key; otherwise its records have a null key.
+    """
+
+    columns: KeyColumns
+    rowid: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFormats:
+    """What becomes of columns.
+
+    :param published: whether a column of a table appears in values.
+    :param changes: what becomes of the values and schemas of published columns.
+    :param codec_of: the codec of a column, from the one of its type; of custom converters.
+    """
+
+    published: Published
+    changes: ColumnChanges = _NO_CHANGES
+    codec_of: CodecOf = lambda _table, _column, codec: codec
+
+
 class TableFormats:
     """The formats of the table versions of one connector, each compiled once.
 
-    :param rowid_keys: a table without a key has its ROWID as key; otherwise its records have a null key.
-    :param published: whether a column of a table appears in values.
-    :param key_columns: positions of a table's record key; empty for none.
     :param by_number: whether numbers stand for the schemas of tables' keys, and values (formats.connect).
-    :param changes: what becomes of the values and schemas of published columns.
-    :param codec_of: the codec of a column, from the one of its type; of custom converters.
     :param counted: events are numbered within their transaction; else the envelope's `transaction` is null.
     """
 
@@ -83,22 +104,19 @@ class TableFormats:
         source: SourceBlock,
         values: ValueConfig,
         handling: ValueHandling,
+        keys: RecordKeys,
+        columns: ColumnFormats,
         *,
-        rowid_keys: bool,
-        published: Published,
-        key_columns: KeyColumns,
         by_number: tuple[bool, bool] = (False, False),
-        changes: ColumnChanges = _NO_CHANGES,
-        codec_of: CodecOf = lambda _table, _column, codec: codec,
         counted: bool = False,
     ) -> None:
         self.topics, self.source, self.values, self.handling = topics, source, values, handling
-        self.key_columns = key_columns
+        self.key_columns = keys.columns
         self.by_number = by_number
-        self._rowid_keys = rowid_keys
-        self._published = published
-        self._changes = changes
-        self._codec_of = codec_of
+        self._rowid_keys = keys.rowid
+        self._published = columns.published
+        self._changes = columns.changes
+        self._codec_of = columns.codec_of
         self._transaction = "" if counted else NO_TRANSACTION
         self._formats: dict[tuple[TableId, int], TableFormat] = {}
         self._field_name = field_name(values.field_name_adjustment_mode)
@@ -137,11 +155,10 @@ class TableFormats:
         value_frame = self._value_frame(connect_schema.envelope(name(topic), value_fields))
         key_fields = [_field(names[i], described.columns[i], codecs[i]) for i in key] or [_ROWID_FIELD]
         key_frame = self._key_frame(connect_schema.key(name(topic), key_fields))
-        frames = (shown, key_shown, len(schema.columns), key_frame, value_frame)
         compiled = self._formats[schema.id, schema.version] = TableFormat(
             topic,
             key,
-            compile_record(*frames, transaction=self._transaction),
+            compile_record(shown, key_shown, len(schema.columns), key_frame, value_frame, transaction=self._transaction),
             key_frame if rowid_key else None,
             self.source.of_table(schema.id),
             value_frame,

@@ -14,8 +14,8 @@ from minercdc.config.debezium.kafka_client import given_settings
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.messages.value_handling import value_handling
 from minercdc.errors import ConfigError
-from minercdc.messages.configured import topic_names
 from minercdc.messages.envelope.custom_converters import column_codecs
+from minercdc.messages.topics import TopicNames
 from minercdc.messages.transforms.catalog import chain_of
 from minercdc.sinks.kafka.client_settings import refused_settings
 from minercdc.snapshot.initial.locks import lock_of
@@ -38,7 +38,7 @@ def not_loadable(config: ConnectorConfig, unusable: Collection[str]) -> Iterator
         yield from _problems(partial(column_codecs, (one,), handling))
     snapshot = config.snapshot
     for name, load in (
-        (":" in config.topics.topic_naming_strategy and "topic.naming.strategy", lambda: topic_names(config)),
+        (":" in config.topics.topic_naming_strategy and "topic.naming.strategy", lambda: TopicNames(config)),
         (snapshot.snapshot_mode_custom_name and "snapshot.mode", lambda: decision_of(snapshot)),
         (snapshot.snapshot_query_mode_custom_name and "snapshot.query.mode", lambda: query_of(snapshot)),
         (snapshot.snapshot_locking_mode_custom_name and "snapshot.locking.mode", lambda: lock_of(snapshot)),

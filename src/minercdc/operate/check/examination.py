@@ -15,7 +15,8 @@ from minercdc.capture.registry import adapter_factory
 from minercdc.capture.table_selection import table_filter, table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import PrerequisiteError, SinkError, SourceError, TransientSourceError
-from minercdc.messages.configured import key_columns, topic_names
+from minercdc.messages.configured import key_columns
+from minercdc.messages.topics import TopicNames
 from minercdc.operate.check import access, database, downstream, physical_standby, targets
 from minercdc.operate.check.catalogue import BY_NAME
 from minercdc.operate.check.source import Examine, ExaminedSource
@@ -39,7 +40,7 @@ def examine(config: ConnectorConfig, broker: Sequence[Finding] | None = None) ->
 
     :param broker: what `check_broker` found a moment ago; None: it is called.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.
-    :raises ConfigError: as `check_prerequisites` and `topic_names`; or a record key has a column that its table does not have.
+    :raises ConfigError: as `check_prerequisites` and `TopicNames`; or a record key has a column that its table does not have.
     """
     broker = check_broker(config) if broker is None else broker
     yield from broker
@@ -140,7 +141,7 @@ def _to_examine(source: ExaminedSource, name: str) -> str:
 def _of_topics(config: ConnectorConfig, tables: Sequence[TableSchema], has_key: Sequence[bool]) -> Iterator[Finding]:
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     try:
-        yield from targets.topic_findings(config, client, topic_names(config), tables, has_key)
+        yield from targets.topic_findings(config, client, TopicNames(config), tables, has_key)
     except SinkError as error:
         problem = f"table-topics: not examined: {error.message}"
         yield Finding(problem, error.hint or "Try it again.", blocking=False, rule="table-topics", examined=False)

@@ -81,7 +81,7 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
 
 def _start(config: ConnectorConfig, silent: Finding | None) -> Generator[str, None, tuple[bool, TopicNames]]:
     """Yields lines; returns whether rows are read, and the names of topics. What is stored and cannot be read counts as nothing
-    stored. Raises ConfigError as `topic_names`, and when a custom `snapshot.mode` cannot be loaded.
+    stored. Raises ConfigError as `TopicNames`, and when a custom `snapshot.mode` cannot be loaded.
 
     :param silent: that Kafka does not answer, where it is the sink: nothing is requested of it.
     """

@@ -18,7 +18,7 @@ from minercdc.capture.registry import adopt
 from minercdc.capture.table_selection import table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, SourceError
-from minercdc.messages.configured import topic_names
+from minercdc.messages.topics import TopicNames
 from minercdc.pipeline.engine import run_once
 from minercdc.pipeline.factory import adapter_of, build
 from minercdc.pipeline.history import schema_history
@@ -82,7 +82,7 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
         raise ConfigError(
             ["schema.history.internal: the lake learns the tables from the schema history's topic, a file will not do"]
         )
-    client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), topic_names(config)
+    client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), TopicNames(config)
 
     def stored() -> Offset | None:
         return stored_offset(client, topics, config.identity.name) if client.ends(topics.offsets) else None

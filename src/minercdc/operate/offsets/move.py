@@ -21,7 +21,7 @@ from minercdc.capture.table_selection import table_names
 from minercdc.config.connector_identity import running_identity
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, SnapshotTooOldError, SourceError
-from minercdc.messages.configured import topic_names
+from minercdc.messages.topics import TopicNames
 from minercdc.operate.offsets.read import KnownTable, StoredOffset, delivered_scn, from_document, read_stored
 from minercdc.operate.signals.repeated import repeated_lines
 from minercdc.oracle.connect import connect
@@ -67,7 +67,7 @@ class Repositioning:
         """
         config = self.config
         refuse_running(config)
-        client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), topic_names(config)
+        client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), TopicNames(config)
         sink = open_sink(config, client, topics, Ownership(config.identity.name))
         try:
             if sink.load_offset() != (self.before.offset if self.before else None):
@@ -82,7 +82,7 @@ class Repositioning:
             sink.close()
 
     def _store(self, sink: OffsetSink, offset: Offset, client: KafkaClient) -> None:
-        history = schema_history(self.config, client, topic_names(self.config))
+        history = schema_history(self.config, client, TopicNames(self.config))
         for _ in history.recover(self.before.offset.history if self.before else 0):
             pass  # it continues after what is valid
         if self.tables is not None:

@@ -22,7 +22,6 @@ from minercdc.capture.table_selection import table_filters, table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, MinerCdcError, SchemaHistoryError, SinkError
 from minercdc.messages import table_changes
-from minercdc.messages.configured import topic_names
 from minercdc.messages.topics import TopicNames
 from minercdc.oracle.connect import connect, database_names, of_database
 from minercdc.oracle.dictionary.captured_later import captured_later, how_to_read
@@ -90,12 +89,12 @@ class StoredOffset:
 
 def connector_topics(config: ConnectorConfig, stored: StoredOffset | None) -> TopicNames:
     """The names of all topics of a connector as it would go on from what is stored: the captured tables that it knows have
-    theirs. Raises ConfigError as `topic_names` and `TableFilter.includes`."""
+    theirs. Raises ConfigError as `TopicNames` and `TableFilter.includes`."""
     if stored is None:
-        return topic_names(config)
+        return TopicNames(config)
     suspended = {entry.table for entry in stored.offset.suspended if entry.gives_up_topic}
     named = table_names(config)
-    names = topic_names(config, lambda table: named.of(table) in suspended)
+    names = TopicNames(config, lambda table: named.of(table) in suspended)
     filters = table_filters(config)
     known = (one for one in stored.tables() if one.database in filters)
     captured = (one for one in known if filters[one.database].includes(one.schema, one.table))
@@ -106,11 +105,11 @@ def connector_topics(config: ConnectorConfig, stored: StoredOffset | None) -> To
 def read_stored(config: ConnectorConfig) -> StoredOffset | None:
     """The offset that the connector stored last, with its schema history; None when it has none. Nothing is changed.
 
-    :raises ConfigError: as `topic_names`.
+    :raises ConfigError: as `TopicNames`.
     :raises SchemaHistoryError: the offset or the schema history cannot be read.
     :raises SinkError: Kafka, or the sink's files, cannot be read.
     """
-    client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), topic_names(config)
+    client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), TopicNames(config)
     offset, where = _last_offset(config, client, topics)
     if offset is None:
         return None
@@ -136,7 +135,7 @@ def stored_position(config: ConnectorConfig) -> Position | None:
     """Where the connector's stream goes on from, as it stored it last (`position_of`); None when nothing is stored. Nothing is
     changed. Raises as `read_stored` and `position_of`."""
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-    offset, _ = _last_offset(config, client, topic_names(config))
+    offset, _ = _last_offset(config, client, TopicNames(config))
     return None if offset is None else position_of(config, offset)
 
 
@@ -152,11 +151,11 @@ def offset_findings(config: ConnectorConfig) -> Iterator[Finding]:
     read, or is of other pluggable databases than are captured now. Where Kafka or the files cannot be reached it is not examined,
     which is a finding, too. None without an offset, and for one of an adapter whose positions this one cannot go on from.
 
-    :raises ConfigError: as `topic_names`, and for an unknown adapter.
+    :raises ConfigError: as `TopicNames`, and for an unknown adapter.
     """
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     try:
-        offset, where = _last_offset(config, client, topic_names(config))
+        offset, where = _last_offset(config, client, TopicNames(config))
     except SchemaHistoryError as error:
         fix = error.hint or "Take a new snapshot: minercdc offsets reset CONFIG"
         yield Finding(error.message, fix, blocking=True, rule="stored-offset")
@@ -186,7 +185,7 @@ def position_findings(config: ConnectorConfig) -> Iterator[Finding]:
     """
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     try:
-        offset, where = _last_offset(config, client, topic_names(config))
+        offset, where = _last_offset(config, client, TopicNames(config))
         if offset is None or (gap := _unreached(config, offset)) is None:
             return
     except (ConfigError, SchemaHistoryError, SinkError):
@@ -283,7 +282,7 @@ def report(config: ConnectorConfig, stored: StoredOffset) -> Iterator[tuple[str,
                 yield "kept transaction", f"{kept}, {kept.bytes} bytes"
             if position.kept:
                 where = f"in {config.capture.minercdc_state_dir.absolute()}"
-                if topic := topic_names(config).open_transactions:
+                if topic := TopicNames(config).open_transactions:
                     where += f" and topic {topic}"
                 yield "kept rows", f"{where}: where they are not there, redo is read from the start of these transactions"
         yield "database", _of_database(config, adapter, position, offset.snapshot)

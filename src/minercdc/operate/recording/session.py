@@ -13,18 +13,16 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import DatabaseConfig
 from minercdc.config.transforms.chain import Transformation
 from minercdc.errors import ConfigError
+from minercdc.messages.record_encoder import RecordStages
 from minercdc.messages.transforms.catalog import chain_of
 from minercdc.messages.transforms.encoding import RecordTransformer
-from minercdc.observe.notifications.posting import Posting
-from minercdc.observe.watch import Watch
 from minercdc.operate.offsets.read import StoredOffset
 from minercdc.operate.recording.tap import ROOT
 from minercdc.oracle.connect import database_name
 from minercdc.pipeline.engine import run_once
-from minercdc.pipeline.pipeline import Pipeline, PipelineFactory
-from minercdc.pipeline.pipeline_builder import PipelineParts
-from minercdc.pipeline.process import ProcessState
-from minercdc.sinks.kafka.ownership import Ownership
+from minercdc.pipeline.pipeline import Begun, Pipeline, PipelineFactory
+from minercdc.pipeline.pipeline_builder import PipelineBuilder
+from minercdc.pipeline.process import Instance, ProcessState
 from minercdc.snapshot.initial.mode import decision_of
 from minercdc.stream.contracts import Record, SchemaHistory, StopFlag
 from minercdc.stream.counters.connector import Counters
@@ -36,7 +34,7 @@ ADAPTERS = ("logminer", "logminer_unbuffered")
 
 class _Memory:
     """An offset and a schema history that are not stored, in place of a sink (`contracts.RecordSink`, `SchemaHistory`,
-    `Target`)."""
+    `Target`, `OpenTarget`)."""
 
     def __init__(self, stored: StoredOffset, take: Callable[[Record], None]) -> None:
         self._offset, self._changes, self._take = stored.offset, stored.changes, take
@@ -68,13 +66,22 @@ class _Memory:
     def forget(self) -> None:
         self._changes = ()
 
+    def open(self) -> _Memory:
+        return self
+
+    @property
     def sink(self) -> _Memory:
         return self
 
     def adapted(self, pipeline: Pipeline) -> Pipeline:
         """A copy of the pipeline without heartbeats and notifications, which come by themselves, without a snapshot and
         without signals; it streams."""
-        return replace(pipeline, snapshot=lambda _: None, signals=None, heartbeat=None, waiting=tuple, streams=lambda: True)
+
+        def begin(stored: Offset | None) -> Begun:
+            begun = pipeline.begin(stored)
+            return Begun(begun.offset, begun.capture)
+
+        return replace(pipeline, begin=begin, heartbeat=None, waiting=tuple)
 
 
 def refuse_other_adapters(config: ConnectorConfig) -> None:
@@ -109,29 +116,19 @@ def run_session(
     refuse_other_adapters(config)
     memory = _Memory(stored, take)
     history: SchemaHistory = memory
-    watch = Watch(counters)
-    transformer = _transformer(config.transforms)
-    process = ProcessState(
-        decision_of(config.snapshot),
-        watch,
-        (),
-        Ownership(config.identity.name),
-        Posting(config.notifications, config.identity.topic_prefix, watch),
-        transformer=transformer,
-        target=memory,
-    )
+    stages = RecordStages(transformer=_transformer(config.transforms))
+    process = ProcessState(decision_of(config.snapshot), Instance.of(config, counters), stages, memory)
     process.checked = True
 
     def opened() -> Pipeline:
-        parts = PipelineParts(
+        builder = PipelineBuilder(
             config,
             process,
-            counters,
             connect=lambda database, container: connect(ROOT if container == "root" else _pdb(config, database)),
             history=history,
             monotonic=monotonic,
         )
-        return parts.open()
+        return builder.open()
 
     run_once(PipelineFactory(opened, 0, 0.0, time.monotonic, counters), stop)
 

@@ -10,7 +10,7 @@ from threading import Event, Thread
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import MinerCdcError
-from minercdc.messages.configured import topic_names
+from minercdc.messages.topics import TopicNames
 from minercdc.pipeline.standby.claims import latest_claim
 from minercdc.pipeline.standby.prepared import Prepared
 from minercdc.pipeline.standby.waiting import Waiting
@@ -72,7 +72,7 @@ class StandbyGroup:
         return claim is not None and claim.instance != ownership.instance
 
     def wait(self, ownership: Ownership, prepared: Prepared) -> Wait:
-        """The wait of a standby, not begun yet; the caller closes it. Raises ConfigError as `topic_names`."""
+        """The wait of a standby, not begun yet; the caller closes it. Raises ConfigError as `TopicNames`."""
         return Wait(self._config, self._client(), ownership, prepared)
 
     def address(self, served: str) -> tuple[str, int] | None:
@@ -104,14 +104,14 @@ class StandbyGroup:
 class Wait:
     """The wait of one standby, with the threads that it needs: `until_turn` is called once, and `close` at the end.
 
-    :raises ConfigError: as `topic_names`.
+    :raises ConfigError: as `TopicNames`.
     """
 
     def __init__(self, config: ConnectorConfig, client: KafkaClient, ownership: Ownership, prepared: Prepared) -> None:
         self._config = config
         self._client = client
         self._prepared = prepared
-        self._topics = topic_names(config)
+        self._topics = TopicNames(config)
         self._membership = Membership(client, ownership.name, self._topics.offsets, ownership.instance, _HEARTBEAT_SECONDS)
         self._waiting = Waiting(config, client, self._topics, ownership, self._membership, prepared)
         self._ended = Event()

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from minercdc.errors import FellOffError, RelayDataError
-from minercdc.relay.buffer.progress_file import MaxScnFile, OffsetFile, Stored
-from minercdc.relay.buffer.windows import EventBuffer, Window
+from minercdc.relay.buffer.progress_file import Stored
+from minercdc.relay.buffer.store import RelayStore
+from minercdc.relay.buffer.windows import Window
 from minercdc.relay.client.checkpoint import WHOLE_WINDOW, Checkpoint
 from minercdc.relay.client.connection import Connection
 from minercdc.relay.events.event import LENGTH, LENGTH_AT, unpack
 from minercdc.relay.events.registry import SchemaRegistry, Source
-from minercdc.relay.server.statistics import Statistics
-from minercdc.sinks.durable_files import OwnerLock
 from minercdc.stream.contracts import StopFlag
 
 _log = logging.getLogger(__name__)
@@ -24,8 +23,8 @@ _TRIES = 3
 
 
 class ChainedFeed:
-    """Fills `buffer` with the windows of another relay, byte for byte, and keeps its sources and schemas in `registry`.
-    `run` is called once.
+    """Fills the buffer of `store` with the windows of another relay, byte for byte, and keeps its sources and schemas in
+    `registry`. `run` is called once.
 
     :param ready: called each time the sources have been read, at the start, after damaged events and when the upstream relay answers
         again.
@@ -35,23 +34,19 @@ class ChainedFeed:
     def __init__(
         self,
         connection: Connection,
-        buffer: EventBuffer,
+        store: RelayStore,
         registry: SchemaRegistry,
-        offsets: OffsetFile,
-        max_scn: MaxScnFile,
-        owner: OwnerLock,
-        statistics: Statistics,
         ready: Callable[[], None],
         *,
         longest_wait: float = 10.0,
     ) -> None:
         self._connection = connection
-        self._buffer = buffer
+        self._buffer = store.buffer
         self._registry = registry
-        self._offsets = offsets
-        self._max_scn = max_scn
-        self._owner = owner
-        self._statistics = statistics
+        self._offsets = store.offsets
+        self._max_scn = store.max_scn
+        self._owner = store.owner
+        self._statistics = store.statistics
         self._ready = ready
         self._longest_wait = longest_wait
         self._size = 1024 * 1024

@@ -19,12 +19,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from minercdc.errors import SinkError
-from minercdc.relay.buffer.progress_file import MaxScnFile, OffsetFile, Stored
-from minercdc.relay.buffer.windows import EventBuffer, Window
+from minercdc.relay.buffer.progress_file import Stored
+from minercdc.relay.buffer.store import RelayStore
+from minercdc.relay.buffer.windows import Window
 from minercdc.relay.events.encoding import FLOATING, TRUNCATED
 from minercdc.relay.events.event import LONG_KEY_SIZE, sequence_of, with_sequence
-from minercdc.relay.server.statistics import Statistics
-from minercdc.sinks.durable_files import OwnerLock
 from minercdc.stream.contracts import Capture, Record, StopFlag
 from minercdc.stream.events import Event, Progress
 from minercdc.stream.offset import JsonValue, Offset, Position
@@ -50,7 +49,8 @@ class Completeness:
 class RelaySink:
     """Fills the buffer (contracts.RecordSink), and beats (contracts.Heartbeat) when a window that is held back is complete.
 
-    :param owner: of the relay's directory.
+    :param store: what is filled.
+    :param complete: what the capture has said.
     :param ready: called each time an offset is stored, and when `load_offset` finds one.
     :param hold_seconds: how long the newest window waits for one more transaction of its SCN, when only that is in doubt.
     :param clock_ns: nanoseconds since the epoch.
@@ -62,30 +62,26 @@ class RelaySink:
 
     def __init__(
         self,
-        buffer: EventBuffer,
-        offsets: OffsetFile,
-        max_scn: MaxScnFile,
+        store: RelayStore,
         complete: Completeness,
-        owner: OwnerLock,
-        statistics: Statistics,
         ready: Callable[[], None] = lambda: None,
         *,
         hold_seconds: float = 0.5,
         clock_ns: Callable[[], int] = time.time_ns,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._buffer = buffer
-        self._offsets = offsets
-        self._max_scn = max_scn
+        self._buffer = buffer = store.buffer
+        self._offsets = store.offsets
+        self._max_scn = store.max_scn
         self._complete = complete
-        self._owner = owner
-        self._statistics = statistics
+        self._owner = store.owner
+        self._statistics = store.statistics
         self._ready = ready
         self._clock_ns = clock_ns
         self._monotonic = monotonic
         self._hold_seconds = hold_seconds
         self._held_since = 0.0
-        stored = offsets.load()
+        stored = store.offsets.load()
         self._known = buffer.state.max_scn  # windows up to here are read a second time
         self._again = (
             buffer.newest_events() if stored is None or stored.scn < self._known else 0

@@ -135,6 +135,32 @@ Bootstrap = Callable[[Connection, Sequence[SourceInfo], BootstrapConsumer], Chec
 """Gives the consumer all rows as of an SCN, and returns the checkpoint that they are of (`bootstrap.SnapshotBootstrap`)."""
 
 
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """How a `RelayClient` reads.
+
+    :param bootstrap_first: bootstrap at the first start, too, when there is no checkpoint yet.
+    :param buffer_bytes: most bytes of one answer, at first; it grows to `buffer_max_bytes` for larger events.
+    :param buffer_max_bytes: an event that is larger ends the client.
+    :param timeout: seconds to wait for an answer.
+    :param longest_wait: seconds between two tries when the relay does not answer; the first waits are shorter.
+    :param linger_ms: how long the relay may wait for more windows while there are few: where there are many clients, fewer and
+        larger answers cost it less.
+    :param name: of the client, in the relay's statistics.
+    """
+
+    bootstrap_first: bool = False
+    buffer_bytes: int = 1024 * 1024
+    buffer_max_bytes: int = 256 * 1024 * 1024
+    timeout: float = 60.0
+    longest_wait: float = 10.0
+    linger_ms: int = 0
+    name: str = ""
+
+
+_DEFAULTS: Final = ClientOptions()
+
+
 class RelayClient:
     """Reads windows of a relay from the stored checkpoint on, and hands them to a consumer, in the thread that calls `run`.
 
@@ -142,13 +168,8 @@ class RelayClient:
     :param sources: names or ids; () for all.
     :param filters: of the events by their keys, as Databus's JSON (docs/relay.md).
     :param bootstrap: what is done when the relay does not hold the client's place any more, or at the first start with
-        `bootstrap_first`; None: the client stops with FellOffError. `consumer` has to be a BootstrapConsumer with it.
-    :param buffer_bytes: most bytes of one answer, at first; it grows to `buffer_max_bytes` for larger events.
-    :param timeout: seconds to wait for an answer.
-    :param longest_wait: seconds between two tries when the relay does not answer; the first waits are shorter.
-    :param linger_ms: how long the relay may wait for more windows while there are few: where there are many clients, fewer and
-        larger answers cost it less.
-    :param name: of this client, in the relay's statistics.
+        `ClientOptions.bootstrap_first`; None: the client stops with FellOffError. `consumer` has to be a BootstrapConsumer with
+        it.
     :raises RelayError: `url` is not of that form.
     :ivar windows, events: handed over so far, those of bootstraps apart.
     """
@@ -162,25 +183,19 @@ class RelayClient:
         sources: Sequence[str | int] = (),
         filters: Mapping[str, Any] | None = None,
         bootstrap: Bootstrap | None = None,
-        bootstrap_first: bool = False,
-        buffer_bytes: int = 1024 * 1024,
-        buffer_max_bytes: int = 256 * 1024 * 1024,
-        timeout: float = 60.0,
-        longest_wait: float = 10.0,
-        linger_ms: int = 0,
-        name: str = "",
+        options: ClientOptions = _DEFAULTS,
     ) -> None:
-        self._linger_ms = linger_ms
-        self._connection = Connection(url, timeout=timeout, name=name)
+        self._linger_ms = options.linger_ms
+        self._connection = Connection(url, timeout=options.timeout, name=options.name)
         self._consumer = consumer
         self._checkpoints = checkpoints
         self._wanted = tuple(sources)
         self._filters = json.dumps(filters) if filters else ""
         self._bootstrap = bootstrap
-        self._bootstrap_first = bootstrap_first
-        self._size = buffer_bytes
-        self._most = buffer_max_bytes
-        self._longest_wait = longest_wait
+        self._bootstrap_first = options.bootstrap_first
+        self._size = options.buffer_bytes
+        self._most = options.buffer_max_bytes
+        self._longest_wait = options.longest_wait
         self._sources: dict[int, SourceInfo] = {}
         self._read: dict[bytes, tuple[AvroSchema, Callable[[bytes], dict[str, Any]]]] = {}
         self._open = -1  # the window under way
@@ -193,7 +208,7 @@ class RelayClient:
         :raises FellOffError: the relay does not hold the client's place any more, and there is no bootstrap.
         :raises RelayDataError: events are damaged, again and again.
         :raises RelayError: the relay refuses a request, has no source that is wanted, or an event is larger than
-            `buffer_max_bytes`; or the checkpoint cannot be read or written.
+            `ClientOptions.buffer_max_bytes`; or the checkpoint cannot be read or written.
         :raises OSError: the relay does not answer when a bootstrap begins, or a new schema is requested; at other times it is
             waited for.
         :raises Exception: what the consumer, its checkpoints and the bootstrap raise.
@@ -258,7 +273,7 @@ class RelayClient:
             if received.pending > self._most:
                 raise RelayError(
                     f"the next event has {received.pending} bytes, and the client's buffer {self._most} at most",
-                    hint="Raise buffer_max_bytes.",
+                    hint="Raise ClientOptions.buffer_max_bytes.",
                 )
             self._size = min(self._most, max(received.pending, 2 * self._size))
         elif received.data:

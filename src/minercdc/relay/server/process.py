@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from minercdc.capture.table_selection import table_filter
@@ -16,12 +16,13 @@ from minercdc.config.target.sink import relay_directory
 from minercdc.messages.configured import key_columns, published_columns
 from minercdc.observe.prometheus import exposition_of
 from minercdc.pipeline.connector import Connector
-from minercdc.pipeline.pipeline import Bounds, Pipeline
+from minercdc.pipeline.pipeline import Begun, Bounds, Pipeline
 from minercdc.relay.buffer.chain import ChainedFeed
 from minercdc.relay.buffer.mapped_file import open_mapped
 from minercdc.relay.buffer.progress_file import MaxScnFile, OffsetFile
 from minercdc.relay.buffer.sink import Completeness, CompletenessCapture, RelaySink
 from minercdc.relay.buffer.storage import Memory
+from minercdc.relay.buffer.store import RelayStore
 from minercdc.relay.buffer.windows import EventBuffer
 from minercdc.relay.client.connection import Connection
 from minercdc.relay.events.encoding import RelayEncoder
@@ -33,7 +34,8 @@ from minercdc.relay.server.prometheus import RelayCollector, figures_of
 from minercdc.relay.server.requests import Requests
 from minercdc.relay.server.statistics import Statistics
 from minercdc.sinks.durable_files import OwnerLock
-from minercdc.stream.contracts import RecordSink, StopFlag
+from minercdc.stream.contracts import StopFlag
+from minercdc.stream.offset import Offset
 from minercdc.stream.state_directory import make_private
 
 _log = logging.getLogger(__name__)
@@ -76,6 +78,7 @@ class Relay:
         self._begin_after = 0
         self._save: Callable[[], None] = lambda: None  # memory ends with the process
         self._buffer = self._opened()
+        self._store = RelayStore(self._buffer, self._offsets, self._max_scn, self._owner, self._statistics)
         self._ready = threading.Event()
         self.address = ""
 
@@ -150,12 +153,8 @@ class Relay:
         connection = Connection(upstream, name=self._config.identity.name)
         return ChainedFeed(
             connection,
-            self._buffer,
+            self._store,
             self._registry,
-            self._offsets,
-            self._max_scn,
-            self._owner,
-            self._statistics,
             self._is_ready,
             longest_wait=self._config.run.retriable_restart_connector_wait_ms / 1000,
         )
@@ -165,42 +164,54 @@ class Relay:
             self._ready.set()
             self._announce(self.address)
 
-    def sink(self) -> RecordSink:
-        """The sink that puts records into the buffer, one for each run of the stream (`pipeline.Target`). Raises RelayError
+    def open(self) -> _Filled:
+        """The target of one run of the stream (`pipeline.Target`): a sink that puts records into the buffer. Raises RelayError
         when the file with the offset cannot be read."""
-        self._complete = Completeness()
-        self._sink = RelaySink(
-            self._buffer,
-            self._offsets,
-            self._max_scn,
-            self._complete,
-            self._owner,
-            self._statistics,
-            self._is_ready,
-            hold_seconds=self._config.relay.minercdc_relay_window_hold_ms / 1000,
-        )
-        return self._sink
+        complete = Completeness()
+        hold_seconds = self._config.relay.minercdc_relay_window_hold_ms / 1000
+        sink = RelaySink(self._store, complete, self._is_ready, hold_seconds=hold_seconds)
+        return _Filled(self._config, self._registry, sink, complete)
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """The relay as the target of one run of the stream (`pipeline.OpenTarget`).
+
+    :param registry: gets the schemas of the events.
+    :param sink: puts them into the buffer.
+    :param complete: what the run's capture has said, for the sink.
+    """
+
+    config: ConnectorConfig
+    registry: SchemaRegistry
+    sink: RelaySink
+    complete: Completeness
 
     def adapted(self, pipeline: Pipeline) -> Pipeline:
-        """The pipeline with the relay's encoder, heartbeat and bounds; `sink` was called before (`pipeline.Target`). A
-        transaction is never split: a window is published whole."""
-        config, complete = self._config, self._complete
+        """The pipeline with the relay's encoder, heartbeat and bounds. A transaction is never split: a window is published
+        whole."""
+        config = self.config
         captured = table_filter(config)
         encoder = RelayEncoder(
-            self._registry,
+            self.registry,
             published_columns(config.filters),
             key_columns(config.filters),
             captured=lambda table: captured.includes(table.schema, table.table),
             skipped=config.values.skipped_operations,
             unavailable=config.values.unavailable_value_placeholder,
         )
+
+        def begin(stored: Offset | None) -> Begun:
+            begun = pipeline.begin(stored)
+            return replace(begun, capture=CompletenessCapture(begun.capture, self.complete))
+
         return replace(
             pipeline,
             encoder=encoder,
             encode_run=None,
-            heartbeat=self._sink,
+            heartbeat=self.sink,
             counts=None,
-            capture=lambda offset: CompletenessCapture(pipeline.capture(offset), complete),
+            begin=begin,
             bounds=Bounds(
                 records=_BATCH_EVENTS,
                 bytes=_BATCH_BYTES,

@@ -25,13 +25,14 @@ from minercdc.errors import (
     SourceError,
     TransientSourceError,
 )
-from minercdc.schema.table import TableId, TableNames, TableSchema
+from minercdc.schema.table import TableSchema
 from minercdc.snapshot.incremental.chunks import Step, replaced, without
+from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.snapshot.incremental.window import Changes
 from minercdc.snapshot.row_marks import Placed, RowMarks, read_events
 from minercdc.stream import signal_answers
 from minercdc.stream.contracts import StopFlag
-from minercdc.stream.events import ChangeEvent, Event, FetchedRows, Notification, ReadRun, SchemaChange, Scn
+from minercdc.stream.events import ChangeEvent, Event, FetchedRows, Notification, ReadRun, Scn
 from minercdc.stream.offset import AdHocSnapshot, SignalState, TableRead
 
 _log = logging.getLogger(__name__)
@@ -68,7 +69,6 @@ class BlockingSnapshots:
     each end of a source transaction, `close` at the end.
 
     :param source: reads the tables; closed here.
-    :param shape, learn, names: as of `IncrementalSnapshots`.
     :param now_us: reads the clock: microseconds since the epoch in UTC.
     :param runs: emit ReadRuns for rows that are fetched together.
     :ivar read_scn: highest SCN that emitted rows were read at; the stream may emit commits at it later.
@@ -78,18 +78,16 @@ class BlockingSnapshots:
     def __init__(
         self,
         source: Tables,
-        shape: Callable[[TableId], TableSchema | None],
-        learn: Callable[[TableId], SchemaChange | None],
-        names: TableNames,
+        known: KnownTables,
         now_us: Callable[[], int],
         *,
         runs: bool = False,
     ) -> None:
         self._runs = runs
         self._source = source
-        self._shape = shape
-        self._learn = learn
-        self._names = names
+        self._shape = known.shape
+        self._learn = known.learn
+        self._names = known.names
         self._now_us = now_us
         self._fixed: str | None = None  # the snapshot whose SCN was fixed in this run
         self._failing: tuple[TableRead, int] | None = None  # where a read failed, and when it did so first

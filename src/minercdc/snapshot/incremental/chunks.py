@@ -14,17 +14,18 @@ rows and notifications, then the state that says they are delivered; both go int
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeAlias
 
 from minercdc.errors import PrerequisiteError, UnsupportedRowError
-from minercdc.schema.table import TableId, TableNames, TableSchema
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.snapshot.incremental.outcome import Began, Broken, Failed, Outcome
 from minercdc.snapshot.incremental.resumption import covered_scn, is_resumption, with_result
 from minercdc.snapshot.incremental.window import Changes, Chunk
 from minercdc.stream import signal_answers
-from minercdc.stream.events import Event, ReadRun, SchemaChange, Scn, SnapshotMark
+from minercdc.stream.events import Event, ReadRun, Scn, SnapshotMark
 from minercdc.stream.offset import AdHocSnapshot, SignalState, TableRead
 
 _log = logging.getLogger(__name__)
@@ -63,10 +64,6 @@ class IncrementalSnapshots:
     transaction, `close` at the end.
 
     :param reader: reads the chunks; stopped here.
-    :param shape: version of a table at the point the stream has come to.
-    :param learn: reads the shape of a table that the stream has not had yet, and makes it known; None when there is no such
-        table.
-    :param names: how the state names tables.
     :param runs: emit ReadRuns for rows that are read together.
     :param has_commit_scns: the stream's SCNs are those of the commits, so that a mark which was passed will not come. Those of txlog are
         given to a transaction later.
@@ -77,9 +74,7 @@ class IncrementalSnapshots:
     def __init__(
         self,
         reader: Reader,
-        shape: Callable[[TableId], TableSchema | None],
-        learn: Callable[[TableId], SchemaChange | None],
-        names: TableNames,
+        known: KnownTables,
         *,
         runs: bool = False,
         has_commit_scns: bool = True,
@@ -87,9 +82,9 @@ class IncrementalSnapshots:
         self._runs = runs
         self._has_commit_scns = has_commit_scns
         self._reader = reader
-        self._shape = shape
-        self._learn = learn
-        self._names = names
+        self._shape = known.shape
+        self._learn = known.learn
+        self._names = known.names
         self.read_scn = 0
         self._emitted_scn = 0
         self._reading: tuple[str, TableRead] | None = None  # snapshot, and its table as far as it is delivered

@@ -34,11 +34,12 @@ from typing import TypeAlias
 
 from minercdc.errors import MinerCdcError, RecordSchemaError, SnapshotTooOldError, TransientSourceError
 from minercdc.schema.patterns import literal_pattern
-from minercdc.schema.table import TableId, TableNames, TableSchema
+from minercdc.schema.table import TableId
+from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.snapshot.incremental.resuming_contracts import Database, Suspended, TopicMemory
 from minercdc.snapshot.incremental.resumption import with_resumption, without_resumption
 from minercdc.stream import signal_answers
-from minercdc.stream.events import Event, Notification, SchemaChange, Scn, SuspensionChange, VanishedRow
+from minercdc.stream.events import Event, Notification, Scn, SuspensionChange, VanishedRow
 from minercdc.stream.offset import AdHocSnapshot, Resumption, SignalState, SuspendedTable, TableRead
 from minercdc.stream.signal import Signal
 
@@ -57,10 +58,6 @@ class Resumptions:
     :param source: the database; `clock` gives seconds of a clock that never goes back.
     :param memory: None when deletes are not looked for; then `why` says why not.
     :param refusal: why a table cannot have its topic; None when it can.
-    :param shape: version of a table at the point the stream has come to.
-    :param learn: reads the shape of a table that the stream has not had yet, and makes it known; None when there is no such
-        table.
-    :param names: how the state names tables.
     :ivar begun: how many were begun; when it grows, no chunk that was read ahead may be delivered.
     """
 
@@ -68,10 +65,8 @@ class Resumptions:
         self,
         suspended: Suspended,
         source: Database,
+        known: KnownTables,
         memory: TopicMemory | None,
-        shape: Callable[[TableId], TableSchema | None],
-        learn: Callable[[TableId], SchemaChange | None],
-        names: TableNames,
         *,
         why: str = "",
         refusal: Callable[[TableId], RecordSchemaError | None] = lambda _: None,
@@ -82,9 +77,9 @@ class Resumptions:
         self._memory = memory
         self._why = why
         self._refusal = refusal
-        self._shape = shape
-        self._learn = learn
-        self._names = names
+        self._shape = known.shape
+        self._learn = known.learn
+        self._names = known.names
         self._clock = clock
         self._looked: dict[tuple[str, str], float] = {}
         self._guesses: dict[str, int] = {}

@@ -50,16 +50,22 @@ class InitialNotices:
         how many ranges the table has, `rows` how many rows of the table were delivered so far."""
         return self._notice(
             "TABLE_CHUNK_IN_PROGRESS",
-            **{"current_collection_in_progress": collection, "data_collections": self._collections},
-            **{"chunk_index": str(index), "total_chunks": str(total), "total_rows_scanned": str(rows)},
+            current_collection_in_progress=collection,
+            data_collections=self._collections,
+            chunk_index=str(index),
+            total_chunks=str(total),
+            total_rows_scanned=str(rows),
         )
 
     def chunk_completed(self, collection: str, index: int, total: int) -> Notification:
         """TABLE_CHUNK_COMPLETED: a range of a table is read; `index` and `total` as of `chunk_in_progress`."""
         return self._notice(
             "TABLE_CHUNK_COMPLETED",
-            **{"scanned_collection": collection, "data_collections": self._collections},
-            **{"chunk_index": str(index), "total_chunks": str(total), "status": "SUCCEEDED"},
+            scanned_collection=collection,
+            data_collections=self._collections,
+            chunk_index=str(index),
+            total_chunks=str(total),
+            status="SUCCEEDED",
         )
 
     def table_completed(self, collection: str, rows: int, status: str = "SUCCEEDED") -> Notification:
@@ -67,8 +73,10 @@ class InitialNotices:
         of those that were, in all runs."""
         return self._notice(
             "TABLE_SCAN_COMPLETED",
-            **{"scanned_collection": collection, "data_collections": self._collections},
-            **{"total_rows_scanned": str(rows), "status": status},
+            scanned_collection=collection,
+            data_collections=self._collections,
+            total_rows_scanned=str(rows),
+            status=status,
         )
 
     def _notice(self, kind: str, **data: str) -> Notification:

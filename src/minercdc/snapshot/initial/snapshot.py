@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import oracledb
 
@@ -45,55 +45,69 @@ from minercdc.stream.offset import (
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class StreamStart:
+    """Where a snapshot is taken, and the stream starts after it.
+
+    :param fix: fixes the SCN, and reads the structures, of all databases; its connection is to the first.
+    :param position: (SCN of the snapshot, SCN to mine from) -> position that streaming starts from.
+    :param load: makes that position of its JSON.
+    """
+
+    fix: Callable[[oracledb.Connection], Fixed]
+    position: Callable[[int, int], Position]
+    load: Callable[[Mapping[str, JsonValue]], Position]
+
+
+@dataclass(frozen=True, slots=True)
+class RowReading:
+    """How the rows of a snapshot are read.
+
+    :param selects: name of a table (`config.source.selects.plain_name`) -> SELECT to read instead of the table, which must have a key.
+    :param query: what else a table is read by (`snapshot.query.mode=custom`); None for nothing else.
+    :param lobs: `lob.enabled`: read large values; without it they are UNAVAILABLE.
+    :param runs: emit ReadRuns for rows that are fetched together.
+    """
+
+    selects: Mapping[str, str] = field(default_factory=dict)
+    query: Query | None = None
+    lobs: bool = False
+    runs: bool = False
+
+
 class InitialSnapshot:
     """Reads the captured tables before streaming begins; the `contracts.Snapshot` with rows. `take` is called once; it closes its
     connections.
 
-    :param connect: opens a connection to where the tables are; called by several threads.
+    :param databases: all that the tables are in; their connections are opened by several threads.
     :param tables: filled with the structures found; has to hold them already when an interrupted snapshot goes on.
-    :param database: first part of each TableId; of the first database where there are several.
-    :param fix: fixes the SCN, and reads the structures.
-    :param start_position: (SCN of the snapshot, SCN to mine from) -> position that streaming starts from.
-    :param load_position: makes that position of its JSON.
-    :param selects: name of a table (`config.source.selects.plain_name`) -> SELECT to read instead of the table, which must have a key.
-    :param query: what else a table is read by (`snapshot.query.mode=custom`); None for nothing else.
-    :param lobs: `lob.enabled`: read large values; without it they are UNAVAILABLE.
-    :param databases: all that the tables are in, when there are several pluggable ones; `connect` and `fix` are of the first
-        then, and `fix` has to read the structures of all.
+    :param start: where the snapshot is taken, and the stream starts.
+    :param reading: how rows are read.
     :param captured: whether a table is still captured when an interrupted snapshot goes on: the rest of another is not read.
-    :param runs: emit ReadRuns for rows that are fetched together.
     :param now: reads the clock: seconds since the epoch.
     """
 
     def __init__(
         self,
-        connect: Callable[[], oracledb.Connection],
+        databases: TableDatabases,
         tables: Tables,
         config: SnapshotConfig,
+        start: StreamStart,
+        reading: RowReading,
         *,
-        database: str,
-        fix: Callable[[oracledb.Connection], Fixed],
-        start_position: Callable[[int, int], Position],
-        load_position: Callable[[Mapping[str, JsonValue]], Position],
-        selects: Mapping[str, str] | None = None,
-        query: Query | None = None,
-        lobs: bool = False,
-        runs: bool = False,
-        databases: TableDatabases | None = None,
         captured: Callable[[TableId], bool] = lambda _: True,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._connect = connect
+        self._databases = databases
         self._tables = tables
         self._config = config
-        self._databases = databases or TableDatabases({database: connect})
-        self._fix = fix
-        self._start_position = start_position
-        self._load_position = load_position
-        self._selects = selects or {}
-        self._query = query
-        self._lobs = lobs
-        self._runs = runs
+        self._fix = start.fix
+        self._start_position = start.position
+        self._load_position = start.load
+        self._selects = reading.selects
+        self._query = reading.query
+        self._lobs = reading.lobs
+        self._runs = reading.runs
         self._captured = captured
         self._now = now
 
@@ -106,7 +120,7 @@ class InitialSnapshot:
         :raises SchemaHistoryError: `tables` lacks a table of the stored state.
         :raises ConfigError: a SELECT is for no captured table, a table with a SELECT has no key, a pattern took too long, or the callable of
             `snapshot.query.mode=custom` returned neither a SELECT nor None; what it raises is raised.
-        :raises MinerCdcError: what `connect`, `fix`, `start_position`, `load_position` and `SnapshotRows.read` raise.
+        :raises MinerCdcError: what connecting, `StreamStart` and `SnapshotRows.read` raise.
         """
         if state is None:
             if stop.wait(self._config.snapshot_delay_ms / 1000):
@@ -154,7 +168,7 @@ class InitialSnapshot:
     def _plan(self) -> Generator[Event, None, SnapshotState]:
         """Fix the SCN, yield the structures, the notification STARTED and a Progress with the state to begin with, and return
         that state. Connects for that. Raises as `take`."""
-        connection = self._connect()
+        connection = self._databases.connect_first()
         try:
             fixed = self._fix(connection)
             start = self._start_position(fixed.scn, fixed.mine_from)

@@ -21,7 +21,7 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.session.containers import Container, Containers
 from minercdc.capture.logminer.session.host_clock import HostClock
 from minercdc.capture.logminer.session.row import PLACEHOLDER_ROW_ID, ContinuationJoiner, LogMinerRow, OpCode
-from minercdc.capture.logminer.sql_redo.decoding import TransactionDecoder
+from minercdc.capture.logminer.sql_redo.decoding import DecodingOptions, TransactionDecoder
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.oracle.dictionary.dependent_tables import Child
 from minercdc.oracle.dictionary.object_ids import Listing, StoredNow
@@ -222,7 +222,9 @@ class Miner:
         self.shapes = ShapeTracker(self.tables, TableFilter(schema_include=["LAB"]), "DB", found.get, unlogged, ids=ids)
         clock = HostClock()
         wants = decoder.pop("wants", None)
-        self.decoder = TransactionDecoder(self.shapes, clock, **{"runs": IS_NATIVE, **decoder})
+        parts = {name: decoder.pop(name) for name in ("counters", "reselect", "unread") if name in decoder}
+        options = DecodingOptions(**{"runs": IS_NATIVE, **decoder})
+        self.decoder = TransactionDecoder(self.shapes, clock, options, **parts)
         files = self.files if keep else None
         self.buffer = transaction_buffer(memory_max, directory, native_rows=self.decoder.scans, files=files)
         loaded = load(start or LogMinerPosition(), self.files, keep, self.buffer)

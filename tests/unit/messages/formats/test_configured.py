@@ -13,6 +13,7 @@ from tests.unit.messages.test_envelope import NEW, ORDERS, event
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError
 from minercdc.messages.configured import envelope_encoder
+from minercdc.messages.envelope.encoder import OtherEvents
 from minercdc.messages.formats.configured import record_converter
 from minercdc.messages.formats.topic_reading import readable
 from minercdc.messages.topics import TopicNames
@@ -103,8 +104,8 @@ FLAT = {
 def written(properties: dict[str, str], *events: ChangeEvent) -> list[Record]:
     """Records of events as a connector with these properties writes them."""
     config = parse_properties({**GOOD, **properties})
-    topics = TopicNames(config.identity, config.topics, config.kafka)
-    encoder: RecordEncoder = envelope_encoder(config, topics, include_schema_changes=False, clock_ns=lambda: 0)
+    topics = TopicNames(config)
+    encoder: RecordEncoder = envelope_encoder(config, topics, OtherEvents(schema_changes=False), clock_ns=lambda: 0)
     if config.transforms:
         encoder = RecordTransformer(chain_of(config.transforms)).encoder(encoder)
     if (converter := converter_of(config)) is not None:

@@ -49,19 +49,35 @@ RUN: Final = 32
 slower: the code of each step drives that of the other out of the processor's cache."""
 
 
+@dataclass(frozen=True, slots=True)
+class DecodingOptions:
+    """How a `TransactionDecoder` decodes.
+
+    :param on_failure: `event.processing.failure.handling.mode` for rows that cannot be decoded.
+    :param include_redo_sql: copy the statement into each event.
+    :param lobs: `lob.enabled`.
+    :param runs: whether `TransactionDecoder.events` may give ChangeRuns; needs the native path, and has no effect where rows
+        are read again, or with `include_redo_sql`.
+    :param without_dictionary: rows come as stored bytes, and without the NULLs at their end.
+    """
+
+    on_failure: OnFailure = "fail"
+    include_redo_sql: bool = False
+    lobs: bool = False
+    runs: bool = False
+    without_dictionary: bool = False
+
+
+_DEFAULTS: Final = DecodingOptions()
+
+
 class TransactionDecoder:
     """Decodes the rows of committed transactions, with the shape their table has now; one for each container of a capture.
 
     DDL cannot pass an open transaction on its table, so at a COMMIT the current shape is that of the transaction's rows.
 
-    :param on_failure: `event.processing.failure.handling.mode` for rows that cannot be decoded.
-    :param unread: which tables are suspended; their rows come undecoded, and `seq` counts them.
-    :param include_redo_sql: copy the statement into each event.
-    :param lobs: `lob.enabled`.
     :param reselect: completes each event in place; its errors pass through.
-    :param runs: whether `events` may give ChangeRuns; needs the native path, and has no effect with `reselect` or
-        `include_redo_sql`.
-    :param without_dictionary: rows come as stored bytes, and without the NULLs at their end.
+    :param unread: which tables are suspended; their rows come undecoded, and `seq` counts them.
     :ivar undecodable_rows: how many rows could not be decoded; `unsupported_rows`: how many of these LogMiner does not show.
     :ivar counters: counts LOBs that were changed in part while their value was not known.
     :ivar encoding: of the database, for rows that LogMiner prints as stored bytes.
@@ -71,28 +87,25 @@ class TransactionDecoder:
         self,
         shapes: ShapeTracker,
         clock: HostClock,
+        options: DecodingOptions = _DEFAULTS,
         *,
-        on_failure: OnFailure = "fail",
-        include_redo_sql: bool = False,
-        lobs: bool = False,
         counters: Counters | None = None,
         reselect: Callable[[ChangeEvent], None] | None = None,
         unread: Unread = lambda _: _NONE,
-        runs: bool = False,
-        without_dictionary: bool = False,
     ) -> None:
         self._reselect = reselect
         self._shapes = shapes
         self._clock = clock
-        self._on_failure = on_failure
-        self._include_redo_sql = include_redo_sql
-        self._without_dictionary = without_dictionary
-        self._lobs = lobs
+        self._on_failure = options.on_failure
+        self._include_redo_sql = options.include_redo_sql
+        self._without_dictionary = options.without_dictionary
+        self._lobs = options.lobs
         # By the names and the object id in the row; several may be one table's.
         self._decoders: dict[tuple[str | None, str | None, int], RedoDecoder | None] = {}
         self._decoder_of: dict[TableId, RedoDecoder] = {}
         self._generation = -1
-        self._scanner = RowScanner() if runs and reselect is None and not include_redo_sql else None
+        scans = options.runs and reselect is None and not options.include_redo_sql
+        self._scanner = RowScanner() if scans else None
         self._unread_of = unread
         self._unread = _NONE
         self._warned: set[object] = set()

@@ -20,7 +20,7 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.table_selection import table_filter
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, SchemaHistoryError, SnapshotTooOldError, SourceError
-from minercdc.messages.configured import topic_names
+from minercdc.messages.topics import TopicNames
 from minercdc.operate.offsets.debezium.debezium_history import HistoryEnd, end_of, with_stored
 from minercdc.operate.offsets.debezium.debezium_offset import DebeziumOffset, offset_of
 from minercdc.operate.offsets.debezium.last_records import is_half_sent
@@ -62,7 +62,7 @@ class Import:
     of_history: int
 
     def lines(self) -> Iterator[str]:
-        """Lines for the user: what was found, and what storing it does. Raises ConfigError as `topic_names`."""
+        """Lines for the user: what was found, and what storing it does. Raises ConfigError as `TopicNames`."""
         found, config = self.found, self.config
         yield f"Debezium's offset of connector {found.name}, topic.prefix {config.identity.topic_prefix}, in {self.where}:"
         for thread, commit in sorted(found.commits.items()):
@@ -92,7 +92,7 @@ class Import:
         :raises OSError: Debezium's history file cannot be kept.
         """
         config = self.config
-        client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), topic_names(config)
+        client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), TopicNames(config)
         sink = open_sink(config, client, topics, Ownership(config.identity.name))
         try:
             if sink.load_offset() is not None:
@@ -136,7 +136,7 @@ def look(config: ConnectorConfig, source: str) -> Import:
     database = database_name(config.database)
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     if config.sink.is_kafka:
-        topics = topic_names(config)
+        topics = TopicNames(config)
         if client.ends(topics.offsets) and stored_offset(client, topics, config.identity.name) is not None:
             raise _has_offset(config)
     where, entries = read_entries(client, source)
@@ -154,7 +154,7 @@ def look(config: ConnectorConfig, source: str) -> Import:
     position, partial = imported.position, imported.partial
     if partial is not None and imported.moved is not None and config.sink.is_kafka:
         table = TableId(database, *imported.moved)
-        inserts = is_half_sent(client, topic_names(config).of_table(table), found.tx_id, found.tx_seq)
+        inserts = is_half_sent(client, TopicNames(config).of_table(table), found.tx_id, found.tx_seq)
         partial = replace(partial, inserts=inserts)
     if gap := adapter_of(config).unreadable(position):
         raise gap
@@ -177,7 +177,7 @@ def _has_offset(config: ConnectorConfig) -> ConfigError:
 def _place(config: ConnectorConfig) -> str:
     if not config.sink.is_kafka:
         return f"beside the records, {config.sink.minercdc_sink_path}"
-    topics = topic_names(config)
+    topics = TopicNames(config)
     return f"in topic {topics.offsets} and " + (
         f"in topic {topics.schema_history}" if topics.has_history else f"in file {config.history.file}"
     )
@@ -216,7 +216,7 @@ def read_entries(client: KafkaClient, source: str) -> tuple[str, dict[bytes, byt
 def _history_end(config: ConnectorConfig, client: KafkaClient) -> HistoryEnd:
     server, file = config.identity.topic_prefix, config.history.file
     if file is None:
-        topic = topic_names(config).schema_history
+        topic = TopicNames(config).schema_history
         if not client.ends(topic):
             raise SchemaHistoryError(
                 f"there is no topic {topic}",
