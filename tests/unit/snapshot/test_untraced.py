@@ -12,6 +12,7 @@ from tests.unit.signals.model import TABLE, At, ModelReader, T, World, stage_of
 
 from minercdc.schema.table import TableId, TableNames
 from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
+from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.snapshot.incremental.outcome import Outcome
 from minercdc.snapshot.incremental.untraced import Untraced, untraced_by
 from minercdc.stream.events import Event, Progress, SchemaChange, Scn
@@ -52,7 +53,8 @@ def through(change: SchemaChange, table: TableRead) -> tuple[list[tuple[TableRea
     reader = Starts()
     world = World([], random.Random(1), threads=False)
     stage = stage_of(world, 2)
-    stage._incremental = IncrementalSnapshots(reader, world.tables.find, lambda _: None, TableNames("PDB"))
+    known = KnownTables(world.tables.find, lambda _: None, TableNames("PDB"))
+    stage._incremental = IncrementalSnapshots(reader, known)
 
     def stream() -> Iterator[Event]:
         yield Progress(At(0, 50), Scn(50), 0)
