@@ -237,7 +237,7 @@ WRONG: tuple[tuple[Callable[[str], str], str], ...] = (
     (lambda text: text.replace('"position": {', '"position": {"x": 1}, "was": {', 1), "it has the member was"),
     (
         lambda text: text.replace('"threads": {', '"thread": {', 1),
-        "the stored offset is no position of LogMiner: the member threads is missing",
+        "the stored offset is not a position of LogMiner: the member threads is missing",
     ),
 )
 
@@ -264,7 +264,7 @@ def test_places_that_cannot_be_gone_on_from(lab: Lab) -> None:
     future = subject.offsets("set", "--time", "2099-01-01T00:00:00Z", "--yes", status=1)
     assert "2099-01-01T00:00:00Z lies in the future; the database's clock says " in future.errors
     assert "Give an earlier time." in future.errors
-    assert "is no time of ISO 8601" in subject.offsets("set", "--time", "yesterday", "--yes", status=2).errors
+    assert "is not a time of ISO 8601" in subject.offsets("set", "--time", "yesterday", "--yes", status=2).errors
     lab.purge_logs()
     assert "neither online nor in the archive" in subject.offsets("set", "--scn", str(scn), "--yes", status=1).errors
     for command in (["check"], ["plan"], ["offsets", "show"]):

@@ -80,9 +80,10 @@ def test_topics_of_both_equal_oracle_and_what_does_not_is_shown_with_its_databas
     ended = command(pdbs, "check", str(alone))
     assert (ended.status, ended.errors) == (3, "")
     assert ended.output.startswith(
-        f"missing  topic {prefix}-offsets, key {prefix}: database.pdb.name: the offset is of {ONE}, {OTHER}: from one pluggable"
+        f"missing  topic {prefix}-offsets, key {prefix}: database.pdb.name: the offset is of {ONE}, {OTHER}:"
+        " topic names change between one and several pluggable"
     )
-    assert "topic.prefix of its own, or set the property back" in ended.output
+    assert "own name and topic.prefix, or restore the property" in ended.output
     planned = command(pdbs, "plan", str(alone))
     assert f"database.pdb.name: the offset is of {ONE}, {OTHER}" in planned.output, planned.errors
     assert command(pdbs, "check", str(pdbs.on_kafka(brokers, name=prefix, topic_prefix=prefix))).status == 0

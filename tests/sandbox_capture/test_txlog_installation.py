@@ -316,7 +316,7 @@ def test_sources_of_databus_itself_do_not_say_it(lab: TxlogLab, caplog: pytest.L
     lab.install()
     lab.run("alter table sy$sources drop column since_scn")
     assert begin_after(context_of(lab), 5) == 5
-    assert "does not say from which SCN" in caplog.text
+    assert "does not record from which SCN" in caplog.text
     lab.install()
     with pytest.raises(LogGapError):
         begin_after(context_of(lab), 5)

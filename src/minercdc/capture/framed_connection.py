@@ -79,7 +79,7 @@ class FramedConnection:
             if not self._filled(max(deadline - monotonic(), 0.0)):
                 if self._buffer and monotonic() - self._since > self._timeout:
                     raise TransientSourceError(
-                        f"{self.name} sent {len(self._buffer)} bytes of a message, and not its rest for {self._timeout:g} s"
+                        f"{self.name} sent {len(self._buffer)} bytes of a message, and then nothing for {self._timeout:g} s"
                     )
                 return None
 
@@ -120,5 +120,5 @@ class FramedConnection:
         if length > self._longest:
             raise SourceError(
                 f"{self.name} announces a message of {length} bytes; {self._limit} is {self._longest}",
-                hint="Raise it if rows are that long; else another program listens on that port.",
+                hint="Raise it if rows are that long; otherwise a different program is listening on that port.",
             )

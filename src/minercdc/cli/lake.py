@@ -68,7 +68,7 @@ lake = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     subcommand_metavar="CONFIG | COMMAND [ARGS]...",
-    help="Keep Delta tables equal to the source until stopped: minercdc lake CONFIG. Or one of the commands.",
+    help="Keep Delta tables equal to the source until stopped (minercdc lake CONFIG), or run one of the commands.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -153,7 +153,7 @@ def verify(config: ConfigFile, table: OneTable = None, verbose: Verbose = False)
 def snapshot(
     config: ConfigFile,
     table: OneTable = None,
-    scn: Annotated[int | None, typer.Option(min=1, help="Read as of this SCN; default the present one.")] = None,
+    scn: Annotated[int | None, typer.Option(min=1, help="Read as of this SCN; default: the present SCN.")] = None,
     verbose: Verbose = False,
 ) -> None:
     """Read tables from Oracle AS OF one SCN into the lake, without Kafka; the connector streams what is committed after it."""
@@ -231,7 +231,7 @@ def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = Fals
 @lake.command()
 def rebuild(
     config: ConfigFile,
-    table: Annotated[str, typer.Option("--table", metavar="SCHEMA.TABLE", help=f"The table to make again{OF_SEVERAL}.")],
+    table: Annotated[str, typer.Option("--table", metavar="SCHEMA.TABLE", help=f"The table to rebuild{OF_SEVERAL}.")],
     verbose: Verbose = False,
 ) -> None:
     """Make a table again, from the change log where that has all of it, else from Oracle; its quarantine ends with that."""

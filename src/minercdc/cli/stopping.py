@@ -68,7 +68,7 @@ class Stop(threading.Event):
 
     def _give_up(self) -> None:
         """End without waiting: as safe as a crash, since the offset is committed with the records or not at all."""
-        self._leave("a server does not answer; leaving without waiting for it, nothing is lost")
+        self._leave("a server does not answer; stopping without waiting for it. Nothing is lost")
 
     def _leave(self, message: str) -> None:
         self.leaving()

@@ -290,7 +290,7 @@ def _container(pdb: str, container: Literal["root", "pdb"]) -> str:
     if container == "root":
         return "CDB$ROOT"
     if not _NAME.fullmatch(pdb):
-        raise ConfigError([f"database.pdb.name: '{pdb}' is no name of a pluggable database"])
+        raise ConfigError([f"database.pdb.name: '{pdb}' is not a name of a pluggable database"])
     return pdb
 
 

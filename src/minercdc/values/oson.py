@@ -71,7 +71,7 @@ def json_text(digits: str) -> str:
     try:
         data = unhexlify(digits)
     except (Error, ValueError):
-        raise ValueDecodeError(f"{digits[:60]!r} is no hexadecimal text") from None
+        raise ValueDecodeError(f"{digits[:60]!r} is not hexadecimal text") from None
     try:
         return _Image(data).text()
     except UnicodeDecodeError as error:

@@ -99,7 +99,7 @@ def _parts(text: str) -> tuple[str, str, str | None]:
         return stem, (fraction or "").ljust(9, "0"), offset
     nls = _DEFAULT_NLS.fullmatch(text)
     if not nls or nls[2] not in _MONTHS:
-        raise ValueDecodeError(f"{text!r} is no date in the session's format")
+        raise ValueDecodeError(f"{text!r} is not a date in the session's format")
     # RR: a two-digit year lies within fifty years of the current century's half.
     century = 2000 if int(nls[3]) < 50 else 1900
     hour24 = int(nls[4] or 0) % 12 + (12 if nls[8] == "P" else 0)
@@ -119,7 +119,7 @@ def writing(column: Column, handling: ValueHandling) -> Writing:
             try:
                 return convert(canonical(text))
             except (ValueError, IndexError) as exc:
-                raise ValueDecodeError(f"{text!r} is no date or timestamp") from exc
+                raise ValueDecodeError(f"{text!r} is not a date or timestamp") from exc
 
         return to_json
 

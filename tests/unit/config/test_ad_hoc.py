@@ -26,7 +26,7 @@ def test_what_no_header_can_have_is_refused(name: str, value: str) -> None:
 
 def test_notifications_want_a_topic_and_channels_that_are_there() -> None:
     assert problems({**GOOD, "notification.enabled.channels": "sink"}) == [
-        "notification.sink.topic.name: needed, since notification.enabled.channels has sink"
+        "notification.sink.topic.name: required, because notification.enabled.channels contains sink"
     ]
     (refused,) = problems({**GOOD, "notification.enabled.channels": "log,jmx"})
     assert "GET /notifications" in refused

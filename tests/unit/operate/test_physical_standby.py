@@ -66,8 +66,8 @@ def test_a_rule_that_holds_says_nothing(rule: str, primary: Answers, standby: An
 @pytest.mark.parametrize(
     ("primary", "standby", "problem"),
     [
-        (STANDBY, PRIMARY, "database.* is a PHYSICAL STANDBY (READ ONLY WITH APPLY): it has to be the primary"),
-        (PRIMARY, PRIMARY, "secondary.* is a PRIMARY (READ WRITE), and no physical standby"),
+        (STANDBY, PRIMARY, "database.* is a PHYSICAL STANDBY (READ ONLY WITH APPLY): it must be the primary"),
+        (PRIMARY, PRIMARY, "secondary.* is a PRIMARY (READ WRITE), not a physical standby"),
         (PRIMARY, STANDBY._replace(role="SNAPSHOT STANDBY", mode="READ WRITE"), "secondary.* is a SNAPSHOT STANDBY"),
         (PRIMARY, STANDBY._replace(dbid=8), "a standby of another database: its DBID is 8, that of database.* 7"),
         (PRIMARY, STANDBY._replace(mode="MOUNTED"), "is MOUNTED"),

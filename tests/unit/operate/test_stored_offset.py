@@ -118,7 +118,11 @@ def offset_of(pdbs: list[str], adapter: str = "logminer") -> Offset:
         (offset_of([]), "A", ""),
         (offset_of([], "flashback"), "A", ""),
         (offset_of(["A", "B"]), "A, B, C", "C: added since the offset was stored"),
-        (offset_of(["A", "B"]), "A", "the offset is of A, B: from one pluggable database to several, or back"),
+        (
+            offset_of(["A", "B"]),
+            "A",
+            "the offset is of A, B: topic names change between one and several pluggable databases",
+        ),
         (offset_of([]), "A, B", "the offset is of a single database"),
     ],
 )
@@ -127,7 +131,7 @@ def test_an_offset_of_other_databases_is_found(tmp_path: Path, stored: Offset | 
     if stored is not None:
         store(tmp_path, json.dumps({"offset": offset_to_bytes(stored).decode(), "length": 0}))
     found = list(offset_findings(config))
-    assert [(one.blocking, problem in one.problem, "set the property back" in one.fix) for one in found] == (
+    assert [(one.blocking, problem in one.problem, "restore the property" in one.fix) for one in found] == (
         [(True, True, True)] if problem else []
     )
 

@@ -184,7 +184,7 @@ class VersionReader:
                 before = None
             elif before is None:
                 raise SnapshotTooOldError(
-                    f"{self._schema.id}: the row {version.row_id} has a version {version.op} at SCN {version.scn}, and none before"
+                    f"{self._schema.id}: the row {version.row_id} has a version {version.op} at SCN {version.scn}, and no earlier version"
                 )
             version.before = before
             yield version

@@ -147,7 +147,7 @@ class LogMinerCapture:
             a pattern took too long.
         """
         if not isinstance(start, LogMinerPosition):
-            raise TypeError(f"{type(start).__name__} is no position of LogMiner")
+            raise TypeError(f"{type(start).__name__} is not a position of LogMiner")
         check_directory(self._spill)
         most = self._config.minercdc_log_mining_buffer_memory_max_bytes
         keeps = self._rules is not None and (self._rules.after is not None or bool(start.kept))
@@ -236,7 +236,7 @@ class LogMinerCapture:
                 failures += 1
                 if failures > self._config.log_mining_log_query_max_retries:
                     raise
-                _log.warning("the LogMiner session broke, opening a new one: %s", error.message)
+                _log.warning("the LogMiner session failed, opening a new one: %s", error.message)
                 yield assembly.idle(self._delivered_us)
                 stop.wait(self._backoff(failures))
             finally:

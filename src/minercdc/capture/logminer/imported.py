@@ -169,7 +169,7 @@ def marks_of(found: Sequence[Done], done: DeliveredElsewhere) -> Marks:
             raise SourceError(
                 f"redo thread {commit.thread} has transaction {before.xid} (SCN {before.scn}), which is not delivered, before"
                 f" {commit.xid} (SCN {commit.scn}), which is",
-                hint="The offset is not of this database, or of another incarnation of it.",
+                hint="The offset belongs to another database, or to another incarnation of this one.",
             )
         else:
             commits[commit.thread] = commit
@@ -223,7 +223,7 @@ def _placed(
             raise SourceError(
                 f"transaction {partial.tx_id} (SCN {partial.commit_scn}) has large values and is delivered up to its event"
                 f" {partial.seq}, which does not say up to which change",
-                hint="Run Debezium once more, and stop it while there are no changes.",
+                hint="Run Debezium once more, and stop it at a time without changes.",
             )
         return partial, None
     before = counted[: partial.seq]

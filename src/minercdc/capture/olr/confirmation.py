@@ -64,8 +64,8 @@ class Confirmations:
         if self._last is not None and place.scn < self._last.scn:
             if self._meaning == "commit":
                 raise SourceError(
-                    f"c_scn went back from {self._last.scn} to {place.scn}: this build of OpenLogReplicator counts by the begin of"
-                    " transactions",
+                    f"c_scn went back from {self._last.scn} to {place.scn}: this build of OpenLogReplicator orders by"
+                    " the begin of transactions",
                     hint="Use release 1.9.0, or set minercdc.olr.c.scn=begin.",
                 )
             self._meaning = "begin"

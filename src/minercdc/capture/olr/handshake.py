@@ -87,7 +87,7 @@ class Handshake:
                     return read_response(frame)
                 except ValueError as error:
                     raise UnknownSourceError(
-                        f"{self._connection.name} answered {request.code.name} with bytes that are no RedoResponse ({error}):"
+                        f"{self._connection.name} answered {request.code.name} with bytes that are not a RedoResponse ({error}):"
                         f" {frame[:60]!r}"
                     ) from error
             if monotonic() >= deadline:
@@ -102,12 +102,12 @@ class Handshake:
         if code is ResponseCode.INVALID_DATABASE:
             raise ConfigError(
                 [f"openlogreplicator.source: {self._connection.name} has no source {self._source}"],
-                hint="It is source.name in OpenLogReplicator's configuration.",
+                hint="Set it to source.name of OpenLogReplicator's configuration.",
             )
         if code is ResponseCode.FAILED_START:
             raise LogGapError(
                 f"{self._connection.name} cannot start at SCN {position.begun}",
-                hint="Its log says why. If redo of that SCN is gone, remove the offset and take a new snapshot.",
+                hint="Its log has the reason. If redo of that SCN no longer exists, remove the offset and take a new snapshot.",
             )
 
     def _check_confirmed(self, confirmed: Place | None, position: OlrPosition) -> None:
@@ -116,9 +116,9 @@ class Handshake:
         ours = position.scn if position.seen is None else max(position.scn, position.seen.scn)
         if confirmed is not None and confirmed.scn > ours:
             raise SourceError(
-                f"{self._connection.name}: c_scn {confirmed.scn} is confirmed, and this connector has received up to {ours}:"
-                " another client has confirmed changes, which are not sent any more",
-                hint="Give each connector an OpenLogReplicator of its own, remove this connector's offset, and take a new snapshot.",
+                f"{self._connection.name}: c_scn {confirmed.scn} is confirmed, but this connector has received only up"
+                " to {ours}: another client has confirmed changes, which are no longer sent",
+                hint="Run a separate OpenLogReplicator for each connector, remove this connector's offset, and take a new snapshot.",
             )
 
 

@@ -122,7 +122,7 @@ class TxlogCapture:
         :raises ValueDecodeError: a value does not fit its column's type, whatever the failure mode.
         """
         if not isinstance(start, TxlogPosition):
-            raise TypeError(f"{type(start).__name__} is no position of txlog")
+            raise TypeError(f"{type(start).__name__} is not a position of txlog")
         position = start
         try:
             while not stop.is_set():
@@ -214,7 +214,7 @@ class TxlogCapture:
         if len(owners) > 1:
             raise ConfigError(
                 [f"database.connection.adapter=txlog: tables of several schemas are captured: {', '.join(owners)}"],
-                hint="Each schema has a log of transactions of its own: use a connector for each.",
+                hint="Each schema has its own log of transactions: use one connector per schema.",
             )
         return owners[0]
 
@@ -260,8 +260,8 @@ class TxlogCapture:
         hidden = sorted(known.id for known in self._tables if known.id in unseen or (known.object_id in ids))
         if hidden:
             raise UnknownSourceError(
-                f"{', '.join(map(str, hidden))}: the table is there, and its view {view_of(hidden[0].table)} cannot be seen, so its changes"
-                " cannot be read",
+                f"{', '.join(map(str, hidden))}: the table exists but its view {view_of(hidden[0].table)} is not visible,"
+                " so its changes cannot be read",
                 hint="GRANT SELECT on the view to database.user, or run minercdc txlog install CONFIG.",
             )
 
@@ -311,7 +311,7 @@ def _limited(schema: TableSchema, columns: set[str]) -> TableSchema:
         return schema
     if not set(schema.key) <= set(kept):
         raise SourceError(
-            f"{schema.id}: its view {view_of(schema.id.table)} shows not all columns of the key",
+            f"{schema.id}: its view {view_of(schema.id.table)} does not show all columns of the key",
             hint="Run minercdc txlog install CONFIG.",
         )
     places = {place: at for at, place in enumerate(kept)}

@@ -63,17 +63,17 @@ def refuse_unusable(tables: Sequence[TableSchema], owner: str, version: str) -> 
     :param version: of the database, such as `19.3.0.0.0`.
     """
     lines = (
-        [f"no table is captured in the schema {owner}: schema.include.list and table.include.list leave none"]
+        [f"no table is captured in the schema {owner}: schema.include.list and table.include.list select none"]
         if not tables
         else []
     )
     others = sorted({table.id.schema for table in tables} - {owner})
     if others:
         lines.append(
-            f"tables of {', '.join(others)} are captured, and database.user is {owner}: act as the owner of all tables"
+            f"tables of {', '.join(others)} are captured, but database.user is {owner}: connect as the owner of all tables"
         )
     lines += [
-        f"{table.id}: it has no key; add a primary key, or leave it out by table.exclude.list"
+        f"{table.id}: it has no key; add a primary key, or exclude it by table.exclude.list"
         for table in tables
         if not table.key
     ]
@@ -83,7 +83,7 @@ def refuse_unusable(tables: Sequence[TableSchema], owner: str, version: str) -> 
     for table in tables:
         txn = next((column for column in table.columns if column.name == COLUMN), None)
         if txn is not None and (txn.type_name != "NUMBER" or txn.length is not None):
-            lines.append(f"{table.id}: its column {COLUMN} is no NUMBER without precision; rename it")
+            lines.append(f"{table.id}: its column {COLUMN} is not a NUMBER without precision; rename it")
     if lines:
         raise ConfigError(lines)
 
@@ -151,7 +151,7 @@ def _bits(existing: Existing, tables: Sequence[TableSchema]) -> Mapping[str, int
             bit = next(free, None)
             if bit is None:
                 raise ConfigError(
-                    [f"{table.id}: {SOURCES} has {MOST_SOURCES} sources, which is the most: leave tables out, or remove"]
+                    [f"{table.id}: {SOURCES} has {MOST_SOURCES} sources, which is the maximum: exclude tables, or remove"]
                 )
             found[table.id.table] = bit
     return found
@@ -163,8 +163,8 @@ def _source(existing: Existing, table: TableSchema, bit: int) -> Iterator[Object
     if has_txn and name not in existing.registered and ("TRIGGER", trigger_of(name)) not in existing.objects:
         yield Object(
             f"column {name}.{COLUMN}",
-            f"it is the table's own, as {SOURCES} and {trigger_of(name)} do not know the table, and its values would be overwritten:"
-            " rename it, drop it if a former installation left it, or leave the table out",
+            f"it belongs to the table, because {SOURCES} and {trigger_of(name)} do not refer to it, and its values would be"
+            " overwritten: rename it, drop it if an earlier installation left it, or exclude the table",
         )
         return
     if name not in existing.registered:
@@ -265,7 +265,7 @@ def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said
         refuse_unmakeable(wrong)
         for one in wrong:
             if one.what in made:
-                raise ConfigError([f"{one.what}: {one.problem}, although it was made a moment ago", *_errors(connection)])
+                raise ConfigError([f"{one.what}: {one.problem}, although it was just created", *_errors(connection)])
             said(f"{one.what}: {one.problem}")
             _run_patiently(connection, one.statements, f"making {one.what}", said)
             made.add(one.what)

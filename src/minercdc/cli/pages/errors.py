@@ -140,7 +140,7 @@ a name (`BIN$..`), and suspends none.""",
 happens with tables that have a column of a type LogMiner cannot show, such as BOOLEAN, JSON, VECTOR or an object type; rows of
 such a table come from snapshots only, and it stays suspended. For JSON, `ALTER SYSTEM SET ENABLE_GOLDENGATE_REPLICATION = TRUE` makes later
 rows visible ([types](types.md)); otherwise leave the table out (`table.exclude.list`), or set
-`event.processing.failure.handling.mode=warn` to go on without its changes.""",
+`event.processing.failure.handling.mode=warn` to continue without its changes.""",
     ),
     errors.RecordSchemaError: (
         "the records of a table cannot have their schema",

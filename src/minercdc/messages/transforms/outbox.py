@@ -184,7 +184,7 @@ def _units(row: Schema, name: str) -> int:
     kind = str(field_of(row, name, "the outbox table").get("name"))
     if kind not in _PER_MS:
         raise RecordSchemaError(
-            f"table.field.event.timestamp: {name} is no time in milliseconds, microseconds or nanoseconds since 1970",
+            f"table.field.event.timestamp: {name} is not a time in milliseconds, microseconds or nanoseconds since 1970",
             hint="Name a DATE or TIMESTAMP column, or set time.precision.mode to one that makes numbers of it.",
         )
     return _PER_MS[kind]

@@ -50,7 +50,7 @@ def zone_of(name: str) -> tzinfo:
 
 def time_zone_converter(options: TimezoneConverter) -> Transform:
     """The transformation TimezoneConverter: times in the rows of envelopes as of another time zone; other records stay. It
-    raises ValueDecodeError for a text that is no time, and for a row that is no struct."""
+    raises ValueDecodeError for a text that is not a time, and for a row that is no struct."""
     chosen = _ChosenFields(options)
     by_schema: BySchema[dict[tuple[str, str], Mapping[str, Mapping[str, Convert]]]] = BySchema(lambda _: {})
 

@@ -342,5 +342,5 @@ def _in_utc(time: str) -> datetime:
     try:
         parsed = datetime.fromisoformat(time)
     except ValueError:
-        raise ConfigError([f"--time: {time!r} is no time of ISO 8601, such as 2026-11-23T05:00:00Z"]) from None
+        raise ConfigError([f"--time: {time!r} is not an ISO 8601 time, such as 2026-11-23T05:00:00Z"]) from None
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC).replace(tzinfo=None)

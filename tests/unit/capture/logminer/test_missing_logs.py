@@ -161,7 +161,7 @@ def test_a_start_in_the_logs_that_are_there_goes_on(scn: int) -> None:
             LogMinerPosition({1: ThreadMark(log_start(9), 2_003_000, RedoAddress("0x000009.1", 1), 2_004_000)}),
             "knows SCN 2004000, and",
         ),
-        (LogMinerPosition(start_scn=2_003_000, dbid=DBID + 1), "of the database with DBID 4712, and this one has DBID 4711"),
+        (LogMinerPosition(start_scn=2_003_000, dbid=DBID + 1), "to the database with DBID 4712, but this one has DBID 4711"),
         (LogMinerPosition(start_scn=2_003_000, resetlogs=1), "opened with RESETLOGS at SCN 2000001"),
     ],
 )

@@ -287,7 +287,7 @@ def test_a_column_may_have_the_time_of_the_record() -> None:
     with pytest.raises(DecodeError, match="AT is before 1970"):
         timed("1969-12-31 23:59:59.999000000")
     text = replace(TIMED, columns=(*OUTBOX.columns, Column("AT", "VARCHAR2", 40)), version=4)
-    with pytest.raises(RecordSchemaError, match="AT is no time in milliseconds"):
+    with pytest.raises(RecordSchemaError, match="AT is not a time in milliseconds"):
         timed("2026-02-28", text)
 
 

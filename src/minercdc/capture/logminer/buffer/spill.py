@@ -23,7 +23,7 @@ def _disk_errors(directory: Path, doing: str) -> Iterator[None]:
     except OSError as error:
         raise StateDirectoryError(
             f"{doing} in {directory.absolute()} failed: {error.strerror or error}",
-            hint="Make room there, or set minercdc.state.dir to a directory with room; then start again, nothing is lost.",
+            hint="Free disk space there, or set minercdc.state.dir to another directory; then start again. Nothing is lost.",
         ) from error
 
 

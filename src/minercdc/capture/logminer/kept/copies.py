@@ -90,7 +90,7 @@ class KeptCopies:
                 if self.has(name, wanted[name]):
                     os.fsync(file.fileno())
                     part.replace(directory / name)
-                    _log.info("%s is made again from its copy in Kafka, %d bytes", name, wanted[name])
+                    _log.info("%s is restored from its copy in Kafka, %d bytes", name, wanted[name])
                 else:
                     part.unlink()
                     _log.warning("%s: the topic has no copy of its first %d bytes", name, wanted[name])

@@ -356,7 +356,7 @@ def _text_of(row: LogMinerRow) -> str:
     if not row.sql:
         raise RedoSyntaxError(
             f"LogMiner shows no statement for a large value ({row.info or 'no INFO'}): this redo is older than the table's present structure",
-            hint="DDL of the table came after it, before it was mined. resume-table reads the rows as they are now;"
-            " log.mining.strategy=redo_log_catalog has the structures of the time.",
+            hint="DDL changed the table after this redo was written and before it was mined. resume-table reads the rows as they are"
+            " now; log.mining.strategy=redo_log_catalog uses the structures of that time.",
         )
     return row.sql

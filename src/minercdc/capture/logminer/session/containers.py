@@ -90,7 +90,7 @@ class Containers:
             return self._only
         found = self._by_id.get(con_id)
         if found is None:
-            raise MiningSessionError(f"LogMiner shows a row of container {con_id}, which has no name")
+            raise MiningSessionError(f"LogMiner shows a row of the unknown container {con_id}")
         return found
 
     def taken(self, batch: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...]]]:

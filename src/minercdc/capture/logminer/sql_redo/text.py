@@ -126,7 +126,7 @@ def _read(
             continue
         for after, name, value in reversed(steps):
             waiting.append((after, read if name is None else _Read(state.phase, name, value, read)))
-    raise failure or RedoSyntaxError(f"no end of the statement was found after character {begin.at + 1}")
+    raise failure or RedoSyntaxError(f"the statement has no end after character {begin.at + 1}")
 
 
 def _by_column(read: _Read | None) -> tuple[dict[str, Literal], dict[str, Literal]]:

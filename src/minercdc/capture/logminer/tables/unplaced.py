@@ -37,8 +37,8 @@ def place(row: LogMinerRow, shapes: ShapeTracker, unread: Collection[str]) -> No
         return
     names = ", ".join(map(shapes.name_of, tables))
     error = UnplacedRowError(
-        f"the object {row.object_id} is gone, and may have been a partition of {names}",
-        hint="The partition came and went before its redo was read, so nothing says whose it was.",
+        f"object {row.object_id} no longer exists; it may have been a partition of {names}",
+        hint="The partition was created and dropped before its redo was read, so its table is unknown.",
     )
     raise Unplaced(error, tables)
 
