@@ -298,7 +298,7 @@ def _two_nodes(rest: Mapping[str, str], log_mining: Mapping[str, str]) -> Iterat
 
 def _of_another_database(connector_class: str) -> Iterator[str]:
     if connector_class and "oracle" not in connector_class.lower():
-        yield f"connector.class: {connector_class} does not read Oracle, as minercdc does; is this the right file?"
+        yield f"connector.class: {connector_class} does not read Oracle, as minercdc does; check that this is the right file"
 
 
 def _unknown(name: str) -> str:

@@ -95,9 +95,9 @@ class PartitionedEncoder:
                 own = {table.columns[place].name.upper(): place for place in self._key(table)}
                 if other := [name for name in names if name.upper() not in own]:
                     raise RecordSchemaError(
-                        f"{PROPERTY}: {other[0]} is no column of the record key of {table.id}",
+                        f"{PROPERTY}: {other[0]} is not a column of the record key of {table.id}",
                         where=f"table {table.id}",
-                        hint="Name columns of its key there, or give it a key with this column by message.key.columns.",
+                        hint="Use columns of its key there, or add this column to its key by message.key.columns.",
                     )
                 return tuple(own[name.upper()] for name in names)
         return ()

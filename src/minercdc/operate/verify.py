@@ -103,7 +103,7 @@ def verify(
             raise VerificationError(f"{table} is not among the captured tables")
         if not wanted:
             raise VerificationError(
-                "no table is captured: the include and exclude lists leave none that the user sees",
+                "no table is captured: the include and exclude lists select no table that the user can see",
                 hint="Correct schema.include.list or table.include.list, or grant SELECT, FLASHBACK on the tables.",
             )
         comparison = _Comparison(config, client, topics, offset, ends, history)
@@ -184,7 +184,7 @@ class _Comparison:
         elif reason := self._history.shared(report.name):
             report.failure = reason
         elif known is None or not known.exists_at(self._scn):
-            report.failure = f"the connector's schema history does not have it; its rows are read by: {how_to_read(table)}"
+            report.failure = f"the connector's schema history does not contain it; to read its rows: {how_to_read(table)}"
         elif known.renamed_from:
             report.failure = "it was renamed, and its older rows are in the topic of the earlier name"
         else:
@@ -259,8 +259,8 @@ class _Comparison:
             identity = versions.identity(scn, key, image, source.get("row_id"))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise VerificationError(
-                f"{where}: the record is no change event of minercdc ({error!r})",
-                hint="Other programs must not write there.",
+                f"{where}: the record is not a change event of minercdc ({error!r})",
+                hint="Other programs must not write to this topic.",
             ) from None
         kept = None if op == "d" else json.dumps(image)
         return identity, commit_scn, source.get("txSeq") or 0, scn, source.get("row_id"), kept

@@ -143,7 +143,7 @@ class JsonLines:
             size = os.fstat(self._descriptor).st_size
             if size < self._length:
                 raise SinkError(
-                    f"{self._where} has {size} bytes, and the offset in {self._offset_file} counts on {self._length}",
+                    f"{self._where} has {size} bytes, but the offset in {self._offset_file} expects {self._length}",
                     hint="Put the file back; or remove the offset, too, to start over with a snapshot.",
                 )
             if size > self._length:

@@ -43,6 +43,7 @@ def test_marks_that_are_deleted_again_do_not_go_with_triggers() -> None:
         "signal.data.collection": "ORCLPDB1.S.SIGNALS",
     }
     assert any(
-        "insert_delete does not go with database.connection.adapter=txlog" in line for line in problems({**GOOD, **change})
+        "insert_delete cannot be used with database.connection.adapter=txlog" in line
+        for line in problems({**GOOD, **change})
     )
     parse_properties({**GOOD, **change, "incremental.snapshot.watermarking.strategy": "insert_insert"})

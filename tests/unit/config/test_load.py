@@ -252,7 +252,7 @@ def test_avro_needs_a_registry_and_brings_schemas() -> None:
         ),
         ({"value.converter.schema.registry.ssl.truststore.location": "/t.jks"}, "PEM"),
         ({"key.converter": "org.apache.kafka.connect.converters.LongConverter"}, "AvroConverter"),
-        ({"debezium.sink.type": "json", "minercdc.sink.path": "-"}, "goes with JSON converters only"),
+        ({"debezium.sink.type": "json", "minercdc.sink.path": "-"}, "supports only JSON converters"),
         ({"debezium.sink.type": "json", "minercdc.sink.path": "-", "value.converter": STRING}, "value.converter=" + STRING),
     ):
         assert problem in "".join(problems({**GOOD, **avro, **url, **more}))
@@ -262,8 +262,8 @@ def test_a_prefix_that_no_schema_can_have_is_refused_unless_names_are_adjusted()
     avro = {"value.converter": "io.confluent.connect.avro.AvroConverter", "value.converter.schema.registry.url": "http://r"}
     given = {**GOOD, **avro, "topic.prefix": "shop.my-x"}
     assert problems(given) == [
-        "topic.prefix: the names of all schemas begin with shop.my-x, and my-x is no name of Avro's: letters, digits and _, not"
-        " beginning with a digit; schema.name.adjustment.mode=avro replaces other characters"
+        "topic.prefix: the names of all schemas begin with shop.my-x, and my-x is not a valid name in Avro: use letters, digits"
+        " and _, not beginning with a digit; schema.name.adjustment.mode=avro replaces other characters"
     ]
     parse_properties({**given, "schema.name.adjustment.mode": "avro"})
     named = {"transforms": "a", "transforms.a.type": "org.apache.kafka.connect.transforms.SetSchemaMetadata$Value"}
@@ -326,7 +326,7 @@ def test_several_pluggable_databases_are_taken_one_by_one() -> None:
     assert database_names(config.database) == ("SALES", "STOCK")
     assert of_database(config.database, "STOCK").database_pdb_name == '"Stock"'
     for needs_one in (database_name, connect):
-        with pytest.raises(ConfigError, match="works with one pluggable database only") as caught:
+        with pytest.raises(ConfigError, match="works with only one pluggable database") as caught:
             needs_one(config.database)
         assert "names one of them" in caught.value.hint
 

@@ -103,7 +103,7 @@ class _Rebuild:
         history.refresh()
         table = history.find(self._name)
         if complete is None:
-            raise LakeError("the lake has no complete SCN yet")
+            raise LakeError("the lake has not reached a complete SCN yet")
         if table is None or not table.versions:
             raise history.unknown(self._name)
         self._refuse_left_out(table, entries, complete.scn)
@@ -115,7 +115,7 @@ class _Rebuild:
                 return self._from_log(table, Applied(complete.scn, complete.batch))
             except (LakeError, PySparkException, Py4JJavaError) as error:
                 log.warning(
-                    "%s cannot be made from the change log, and is read from Oracle: %s", self._name, cause_of(error)
+                    "%s cannot be rebuilt from the change log and is read from Oracle: %s", self._name, cause_of(error)
                 )
         return self._from_oracle(progress)
 

@@ -120,10 +120,10 @@ class Merger:
         was_read = any(entry.kind == "read" and entry.name == table.name for entry in self._state.noted)
         if self._state.trimmed or table.renamed_from or was_read:
             raise LakeError(
-                f"the lake table of {table.name} was deleted, and the change log has not all of its rows",
+                f"the lake table of {table.name} was deleted, and the change log does not contain all of its rows",
                 hint=f"Read it again: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}",
             )
-        log.warning("%s: the lake table was deleted; it is made again from the change log", table.name)
+        log.warning("%s: the lake table was deleted; it is rebuilt from the change log", table.name)
         del self._state.tables[table.name]
         return True
 
@@ -354,7 +354,7 @@ class Merger:
                 self._failed_at[entry.name] = time.monotonic()
                 self._figures.table(entry.name).failures += 1
                 log.error(
-                    "%s is quarantined: %s\n  The other tables go on. This one is tried again in ten minutes, or at the next start.",
+                    "%s is quarantined: %s\n  The other tables continue. This table is retried in ten minutes, or at the next start.",
                     entry.name,
                     entry.detail,
                 )
@@ -390,7 +390,7 @@ class Merger:
         topics = {topic for topic in self._arrivals.topics() if self._history.of_topic(topic) is None}
         for topic in sorted(topics - self._unknown):
             log.warning(
-                "topic %s has the connector's prefix, but the schema history has no such table: its records are in the change log only",
+                "topic %s has the connector's prefix, but its table is not in the schema history: its records are only in the change log",
                 topic,
             )
         self._unknown |= topics

@@ -163,8 +163,8 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         log = self._log.header(place.segment).log
         if log != offset["log"]:
             raise LakeError(
-                f"the segments in {self._directory} were begun again since the query read {json.dumps(offset)}",
-                hint="Start the query with a new checkpoint, and its target over: the connector has taken a new snapshot.",
+                f"the segments in {self._directory} were started over after the query read {json.dumps(offset)}",
+                hint="Start the query with a new checkpoint and an empty target: the connector has taken a new snapshot.",
             )
         return place
 

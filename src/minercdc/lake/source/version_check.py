@@ -59,6 +59,6 @@ def refuse_newer(history: TableHistories, name: str, known: int, scn: int) -> No
         if scn >= version.since:
             what = version.ddl or "its structure was read again by a snapshot"
             raise LakeError(
-                f"{name} has another structure since SCN {version.since}, which this query does not know: {what}",
-                hint="Call read_changes again, and start the query with the same checkpoint: it goes on from there.",
+                f"{name} has a different structure since SCN {version.since}, unknown to this query: {what}",
+                hint="Call read_changes again and start the query with the same checkpoint: it continues from there.",
             )

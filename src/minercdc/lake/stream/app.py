@@ -59,7 +59,9 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     refuse_unsupported_modes(config.values)
     if config.history.file is not None:
         raise ConfigError(
-            ["schema.history.internal: the lake learns the tables from the schema history's topic, a file will not do"]
+            [
+                "schema.history.internal: the lake reads the tables from the topic of the schema history; a file is not supported"
+            ]
         )
     claim(spark, config)
     return Lake(spark, config)

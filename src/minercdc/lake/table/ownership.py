@@ -85,7 +85,7 @@ def _file(spark: SparkSession, config: ConnectorConfig) -> Iterator[tuple[Any, A
     except Py4JJavaError as error:
         raise LakeError(
             f"the lake at {root} cannot be read or written: {error.java_exception.toString()}",
-            hint="minercdc.lake.path has to be a directory, or one that can be made there.",
+            hint="minercdc.lake.path must be a directory or must be creatable as one.",
         ) from None
 
 
@@ -94,10 +94,10 @@ def _refuse(config: ConnectorConfig, found: Mapping[str, str] | None) -> None:
     if found is not None and (found["name"], found["topic.prefix"]) != (identity.name, identity.topic_prefix):
         raise ConfigError(
             [
-                f"minercdc.lake.path: {root} is the lake of connector {found['name']} (topic.prefix {found['topic.prefix']}),"
-                f" and this is {identity.name} (topic.prefix {identity.topic_prefix})"
+                f"minercdc.lake.path: {root} is the lake of connector {found['name']} (topic.prefix"
+                f" {found['topic.prefix']}), but this is {identity.name} (topic.prefix {identity.topic_prefix})"
             ],
-            hint=f"Give each connector a lake of its own. If this one goes on in place of the other, delete {root}/{_FILE}.",
+            hint=f"Use a separate lake for each connector. If this connector replaces the other, delete {root}/{_FILE}.",
         )
 
 

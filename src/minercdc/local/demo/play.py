@@ -86,7 +86,7 @@ def look_inside(work: Path | None) -> list[str]:
     python = shlex.quote(sys.executable)
     command = f"{python} -m minercdc"
     if work is None:
-        return [f"to look inside, keep everything in a directory: {command} demo --directory minercdc-demo"]
+        return [f"to inspect the results, keep everything in a directory: {command} demo --directory minercdc-demo"]
     work = work.absolute()
     config, broker = shlex.quote(str(work / _CONFIG)), shlex.quote(str(work / "kafka"))
     port = re.search(r"bootstrap\.servers: \S+:(\d+)", (work / _CONFIG).read_text())
@@ -241,7 +241,7 @@ class _Demo:
                         raise
                     time.sleep(0.02)
             else:
-                raise LocalServiceError("the table orders was never free for ALTER TABLE")
+                raise LocalServiceError("the table orders was always locked, so ALTER TABLE failed")
             cursor.execute("UPDATE orders SET rating = 4.5 WHERE MOD(order_id, 10) = 1")
             connection.commit()
 

@@ -178,7 +178,7 @@ def _check_other(topic: str, schema: Schema) -> None:
         found = f"schema {name}" if name else f"type {schema['type']} without a name"
         raise RecordSchemaError(
             f"values of topic {topic} are of {found}, and CloudEventsConverter makes events of envelopes with before, after, source and op",
-            hint="Leave the step of transforms out that changes the envelope, or have it keep these members.",
+            hint="Remove the step of transforms that changes the envelope, or make it keep these members.",
         )
 
 
@@ -186,7 +186,7 @@ def _place(topic: str, document: bytes, begin: int, end: int) -> int:
     """Where `before` and `after` end, and `source` and the others begin. Raises DecodeError for a document of another form."""
     at = document.rfind(_REST, begin, end)
     if at < 0 or not document.startswith(_HEAD, begin):
-        raise DecodeError(f"a record of topic {topic} is no change event, though its schema is that of one")
+        raise DecodeError(f"a record of topic {topic} is not a change event, although it has the schema of one")
     return at
 
 
@@ -235,7 +235,7 @@ def _check_extensions(members: list[str]) -> None:
         if (other := known.setdefault(_extension(name), f"source.{name}")) != f"source.{name}":
             raise RecordSchemaError(
                 f"the members {other} and source.{name} both become the attribute {_extension(name)} of a CloudEvent",
-                hint="Let the step of transforms that adds one of them give another name; or value.converter.extension.attributes.enable=false.",
+                hint="Change the name in the step of transforms that adds one of them; or value.converter.extension.attributes.enable=false.",
             )
 
 

@@ -53,7 +53,7 @@ class BytesFormat:
         if connect["type"] != "bytes" or connect.get("name") == DECIMAL:
             raise RecordSchemaError(
                 f"records of topic {topic} are of type {connect['type']}, and ByteArrayConverter writes bytes only",
-                hint="It goes with transformations that make bytes, such as the outbox's; others need another converter.",
+                hint="Use it with transformations that make bytes, such as the outbox; others need a different converter.",
             )
 
         def written(document: bytes, begin: int, end: int) -> bytes:
@@ -83,9 +83,9 @@ def _texts(schema: Schema, topic: str) -> Text:
     if kind == "bytes" or name in (DATE, TIME, TIMESTAMP):
         what = "bytes" if kind == "bytes" else str(name)
         raise RecordSchemaError(
-            f"records of topic {topic} hold {what} ({schema.get('field', 'the value')}), of which StringConverter makes no text"
-            " that can be read",
-            hint="decimal.handling.mode, binary.handling.mode and time.precision.mode have texts or numbers for them.",
+            f"records of topic {topic} hold {what} ({schema.get('field', 'the value')}), which StringConverter cannot"
+            " write as readable text",
+            hint="decimal.handling.mode, binary.handling.mode and time.precision.mode can publish them as texts or numbers.",
         )
     return {
         "boolean": lambda value: "true" if value else "false",

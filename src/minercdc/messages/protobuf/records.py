@@ -69,8 +69,8 @@ class ProtobufFormat:
             return protobuf_text(file), file.imports, compile_writer(file), 0
         if connect["type"] in ("array", "map"):
             raise RecordSchemaError(
-                f"they are of type {connect['type']}, and Protobuf has messages only",
-                hint="A transformation that makes such values goes with JSON or Avro.",
+                f"they are of type {connect['type']}, but Protobuf has only messages",
+                hint="Use JSON or Avro with a transformation that makes such values.",
             )
         write, place = compile_single(connect)
         return wrappers_text(), [], write, place

@@ -102,7 +102,7 @@ def _read(tokens: list[str], at: int, within: str, found: Outline) -> int:
         statement = tokens[at:end] or [";"]
         if statement[0] == "message" and tokens[end : end + 1] == ["{"]:
             if len(statement) != 2:
-                raise ValueError(f"no message of Protobuf: {' '.join(statement)} {{")
+                raise ValueError(f"not a Protobuf message: {' '.join(statement)} {{")
             name = f"{within}.{statement[1]}" if within else statement[1]
             found[name] = {}
             at = _read(tokens, end + 1, name, found) + 1
@@ -126,7 +126,7 @@ def _take_field(statement: list[str], fields: dict[int, tuple[str, str, str]]) -
     try:
         fields[int(statement[equals + 1], 0)] = (label, "".join(kind), name)
     except (IndexError, ValueError):
-        raise ValueError(f"no field of Protobuf: {' '.join(statement)}") from None
+        raise ValueError(f"not a Protobuf field: {' '.join(statement)}") from None
 
 
 def _statement_end(tokens: list[str], at: int) -> int:
@@ -139,7 +139,7 @@ def _statement_end(tokens: list[str], at: int) -> int:
             if place == at and tokens[place] != ";":
                 break
             return place
-    raise ValueError("this is no schema of Protobuf: a statement has no begin or end")
+    raise ValueError("this is not a Protobuf schema: a statement has no begin or end")
 
 
 def _skip(tokens: list[str], at: int) -> int:
@@ -149,4 +149,4 @@ def _skip(tokens: list[str], at: int) -> int:
         depth += (tokens[place] == "{") - (tokens[place] == "}")
         if depth == 0:
             return place + 1
-    raise ValueError("this is no schema of Protobuf: a block has no end")
+    raise ValueError("this is not a Protobuf schema: a block has no end")

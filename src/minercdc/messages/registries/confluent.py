@@ -105,7 +105,7 @@ class SchemaRegistry:
             faults = [f"in {columns}"]
         return RecordSchemaError(
             f"the schema registry refuses the new schema of subject {subject} as not compatible{reasons(level, faults, said)}",
-            hint=f"Set the compatibility of subject {subject} to NONE for this schema, or delete the subject; or give the columns back what they had.",
+            hint=f"Set the compatibility of subject {subject} to NONE for this schema, or delete the subject; or restore the former columns.",
         )
 
     def _before(self, subject: str, level: str) -> list[tuple[int, str]]:
@@ -161,7 +161,7 @@ class SchemaRegistry:
                 f"the schema registry has no {missing}, and auto.register.schemas=false",
                 hint=f"Register it: {schema.text}",
             )
-        raise self._rest.refused(f"looking a schema of subject {subject} up", status, answer)
+        raise self._rest.refused(f"looking up a schema of subject {subject}", status, answer)
 
     def latest(self, subject: str) -> tuple[int, str]:
         """(id, text) of the newest version of a subject.

@@ -252,7 +252,7 @@ def _pieces(model: str) -> Sequence[str]:
     """The parts of a format. Raises ValueError for one that is not known."""
     found = [match[0] for match in _PIECE.finditer(model)]
     if "".join(found) != model:
-        raise ValueError(f"format: {model} has an apostrophe without its like")
+        raise ValueError(f"format: {model} has an unpaired apostrophe")
     for piece in found:
         if piece[0].isascii() and piece[0].isalpha() and piece not in _LETTERS:
             raise ValueError(f"format: {piece} is not supported; only {', '.join(_LETTERS)}")

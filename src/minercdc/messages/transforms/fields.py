@@ -132,7 +132,7 @@ def masked(schema: Schema, replacement: str | None) -> Any:
     if replacement is None and kind in _CONTAINERS:
         return _CONTAINERS[kind]
     with_it = " with a replacement" if replacement is not None else ""
-    raise ValueDecodeError(f"field {name}: a value of type {kind} cannot be masked{with_it}")
+    raise ValueDecodeError(f"field {name}: values of type {kind} cannot be masked{with_it}")
 
 
 def _integer(number: int, bits: int) -> int:
@@ -273,7 +273,7 @@ def value_to_key(options: options_of.ValueToKey) -> Transform:
         if record.value is None:
             raise ValueDecodeError(
                 "a record without value, as a tombstone, has no fields to make a key of",
-                hint="Leave tombstones out: tombstones.on.delete=false, or a predicate RecordIsTombstone with negate=true.",
+                hint="Exclude tombstones: tombstones.on.delete=false, or a predicate RecordIsTombstone with negate=true.",
             )
         schema = by_schema(record.value.schema)
         values = members(record.value, options.replace_null_with_default)

@@ -124,7 +124,7 @@ class _Router:
         name = self._options.table_field_event_timestamp
         value = row[name]
         if value is not None and value < 0:
-            raise ValueDecodeError(f"table.field.event.timestamp: {name} is before 1970, which no record can be")
+            raise ValueDecodeError(f"table.field.event.timestamp: {name} is before 1970, which is not allowed for records")
         return None if value is None else int(value // table.per_ms)
 
     def _refuse_update(self, record: ConnectRecord, op: str) -> None:
@@ -193,7 +193,9 @@ def _units(row: Schema, name: str) -> int:
 def _partition(value: Any, name: str) -> int:
     """The partition that a column names. Raises ValueDecodeError for a value that is none."""
     if not isinstance(value, int) or not 0 <= value < _INT32:
-        raise ValueDecodeError(f"table.fields.additional.placement: {name} is {value!r}, which is no number of a partition")
+        raise ValueDecodeError(
+            f"table.fields.additional.placement: {name} is {value!r}, which is not a number of a partition"
+        )
     return value
 
 

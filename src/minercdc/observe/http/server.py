@@ -95,7 +95,8 @@ def serve(
         server = _Server((host, port), handler)
     except OSError as error:
         raise LocalServiceError(
-            f"port {port} of {host} cannot be listened on: {error}", hint="Change minercdc.http.port, or end what uses it."
+            f"port {port} of {host} cannot be listened on: {error}",
+            hint="Change minercdc.http.port, or stop the program that uses it.",
         ) from None
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="http", daemon=True)
     thread.start()

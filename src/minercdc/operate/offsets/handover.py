@@ -56,7 +56,7 @@ class Handover:
                 " with snapshot.mode=recovery, or let it pass the CREATE TABLE, and read the table then"
             )
         if scn < since:
-            return f"the connector has its changes from SCN {since} on, and {scn} is before"
+            return f"the connector has its changes from SCN {since} on, but {scn} is earlier"
         if table in self.suspended:
             return "the connector leaves its changes out, since the table is suspended; send resume-table first"
         return ""
@@ -80,7 +80,9 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
     need_kafka(config, "`minercdc lake snapshot`")
     if config.history.file is not None:
         raise ConfigError(
-            ["schema.history.internal: the lake learns the tables from the schema history's topic, a file will not do"]
+            [
+                "schema.history.internal: the lake reads the tables from the topic of the schema history; a file is not supported"
+            ]
         )
     client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), topic_names(config)
 

@@ -219,8 +219,8 @@ def _begin(stored: StoredOffset, *, replaced: bool) -> StoredOffset:
     offset = stored.offset
     if offset.position is None:
         raise ConfigError(
-            ["the initial snapshot is not complete, and a recording is one of the stream"],
-            hint="Let it end, and record then.",
+            ["the initial snapshot is not complete, and only the stream can be recorded"],
+            hint="Let it finish, then record.",
         )
     position = loaded(LogMinerPosition.from_json, offset.position, "LogMiner").mined_again()
     suspended = tuple(replace(one, reason="", fix="") for one in offset.suspended) if replaced else offset.suspended

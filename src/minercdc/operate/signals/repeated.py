@@ -27,12 +27,12 @@ def repeated_lines(config: ConnectorConfig, before: SignalState) -> Iterator[str
     try:
         types = _types(config, topic, until)
     except (SinkError, ConfigError) as error:
-        what = f"all of key {topic.key} before offset {until}; how many is not known: {error.message}"
+        what = f"all with key {topic.key} before offset {until}; their number is unknown: {error.message}"
     else:
         if not types:
             return
         what = f"{types.total()} that it has read before: " + ", ".join(f"{types[name]} {name}" for name in sorted(types))
-    yield f"signals: topic {topic.name} is read from its beginning, and acted on AGAIN are {what}"
+    yield f"signals: topic {topic.name} is read from its beginning; these signals are executed AGAIN: {what}"
     yield (
         f"  to prevent that, before the next start: delete the records of partition 0 of {topic.name} before offset {until}"
         " (kafka-delete-records.sh), or name another topic in signal.kafka.topic"

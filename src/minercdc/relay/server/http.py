@@ -61,7 +61,7 @@ def serve(
     except OSError as error:
         raise LocalServiceError(
             f"port {port} of {host} cannot be listened on: {error}",
-            hint="Change minercdc.relay.port, or end what uses it.",
+            hint="Change minercdc.relay.port, or stop the program that uses it.",
         ) from None
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="relay http", daemon=True)
     thread.start()
