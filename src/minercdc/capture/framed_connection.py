@@ -88,7 +88,7 @@ class FramedConnection:
         self._socket.close()
 
     def _taken(self) -> bytes | None:
-        """Take out the frame that the buffer begins with; None while it is not whole. Raises SourceError as `receive`."""
+        """Take out the frame that the buffer begins with; None while it is not whole."""
         if len(self._buffer) < _HEAD:
             return None
         length = int.from_bytes(self._buffer[:_HEAD], self._order)
@@ -100,8 +100,7 @@ class FramedConnection:
         return frame
 
     def _filled(self, seconds: float) -> bool:
-        """Wait for bytes, at most so many seconds, and add them to the buffer; False when none came. Raises TransientSourceError
-        when the connection broke or is closed."""
+        """Wait for bytes, at most so many seconds, and add them to the buffer; False when none came."""
         try:
             if not self._poll.poll(seconds * 1000):
                 return False

@@ -383,7 +383,7 @@ def registry(
 
 
 def _serve(server: KafkaBroker | LocalRegistry, stop: Stop, lines: Sequence[str]) -> None:
-    """Print what clients need of a server that was started; run it until stopped. Raises LocalServiceError when it ends by itself."""
+    """Print what clients need of a server that was started; run it until stopped."""
     try:
         print(*lines, sep="\n", flush=True)
         while not stop.wait(0.2):

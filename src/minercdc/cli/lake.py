@@ -76,7 +76,7 @@ lake = typer.Typer(
 @contextmanager
 def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
     """A session of this process, which ends with the block. Sets `stop.leaving`, so that the JVM does not outlast the
-    process. Raises ConfigError when the sink is not Kafka, and as `lake.spark.session.session`."""
+    process."""
     from minercdc.lake.spark.session import session
     from minercdc.local.spark import end_java, kill_java
     from minercdc.sinks.opening import need_kafka
@@ -96,8 +96,7 @@ def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
 
 @contextmanager
 def _metrics(config: ConnectorConfig, figures: LakeFigures) -> Iterator[None]:
-    """Serves the figures while the block lasts, where a port is configured. Raises ConfigError when it cannot be listened
-    on. A line in the log says where they are."""
+    """Serves the figures while the block lasts, where a port is configured. A line in the log says where they are."""
     if config.lake.minercdc_lake_http_port is None:
         yield
         return

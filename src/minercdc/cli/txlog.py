@@ -108,8 +108,7 @@ def _name(config: ConnectorConfig) -> str:
 
 
 def _read_up_to(config: ConnectorConfig) -> int:
-    """The commit SCN up to which a connector has delivered the log, as it stored it last. Raises ConfigError when it stored none or
-    is of another adapter, and as `_position`."""
+    """The commit SCN up to which a connector has delivered the log, as it stored it last."""
     from minercdc.capture.txlog.position import TxlogPosition
 
     position = _position(config)
@@ -120,7 +119,7 @@ def _read_up_to(config: ConnectorConfig) -> int:
 
 
 def _position(config: ConnectorConfig) -> Position | None:
-    """What the connector or relay goes on from; None when it stored nothing. Raises as `stored_position`, of a relay RelayError."""
+    """What the connector or relay goes on from; None when it stored nothing."""
     from minercdc.operate.offsets.read import position_of, stored_position
 
     if config.sink.debezium_sink_type != "relay":
@@ -159,8 +158,7 @@ def _owner(config: ConnectorConfig) -> str:
 
 
 def _tables(connection: oracledb.Connection, config: ConnectorConfig) -> list[TableSchema]:
-    """The captured tables, and the signal table if there is one. Raises ConfigError for those that cannot be sources,
-    SourceError or PrerequisiteError when they cannot be read."""
+    """The captured tables, and the signal table if there is one."""
     from minercdc.capture.table_selection import table_filter
     from minercdc.capture.txlog.installation import refuse_unusable
     from minercdc.oracle.connect import database_name
@@ -175,8 +173,7 @@ def _tables(connection: oracledb.Connection, config: ConnectorConfig) -> list[Ta
 
 def _script(config: ConnectorConfig) -> str:
     """SQL that makes what is missing in the database; everything where it does not answer and `table.include.list` has
-    plain names. Raises ConfigError for tables that cannot be sources, and when it neither answers nor are there such
-    names."""
+    plain names."""
     from minercdc.capture.txlog.dictionary import Existing, read_existing
     from minercdc.capture.txlog.installation import objects, refuse_unmakeable
     from minercdc.capture.txlog.printing import script, tables_by_name

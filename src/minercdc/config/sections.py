@@ -264,7 +264,7 @@ class KafkaConfig(Section):
 
 
 def _expression(value: str | None) -> str | None:
-    """The value, if it is a regular expression or None. Raises ValueError for another text."""
+    """The value, if it is a regular expression or None."""
     try:
         re.compile(value or "")
     except re.error as error:

@@ -82,8 +82,7 @@ class PartitionedEncoder:
         return self._counts[table]
 
     def _places_of(self, table: TableSchema) -> tuple[int, ...]:
-        """Positions of the columns that decide; () for none. Raises RecordSchemaError for a rule with a column that is not
-        of the table's record key, ConfigError when a pattern takes too long."""
+        """Positions of the columns that decide; () for none."""
         known = self._places.get((table.id, table.version))
         if known is None:
             known = self._places[table.id, table.version] = self._found(table)

@@ -142,8 +142,7 @@ def tail(
 
 
 def _polled(consumer: Any, stop: StopFlag) -> Iterator[Any]:
-    """What a consumer gets, until `stop` is set; None for the end of a partition. Waits while brokers cannot be reached. Raises
-    SinkError for any other error."""
+    """What a consumer gets, until `stop` is set; None for the end of a partition. Waits while brokers cannot be reached."""
     while not stop.is_set():
         found = consumer.poll(_POLL_SECONDS)
         if found is None:
@@ -192,9 +191,7 @@ def _read(read: Callable[[bytes], Any], content: bytes | None) -> Any:
 
 
 def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) -> dict[str, str]:
-    """Topic -> table of the messages to be read. Raises ConfigError when there is no such table or topic, or none at all,
-    and SharedTopicError when the wanted table has no topic of its own. Otherwise raises as `read_stored`,
-    `KafkaClient.ends` and `followed`."""
+    """Topic -> table of the messages to be read."""
     stored = read_stored(config)
     names = table_names(config)
     tables, refused = topics_of(config, stored) if stored else ({}, {})
@@ -263,8 +260,8 @@ def followed(tables: Mapping[str, str], chain: Sequence[Transformation]) -> dict
 def _places(
     client: KafkaClient, consumer: Any, tables: Mapping[str, str], since: datetime | None, latest: int
 ) -> list[TopicPartition]:
-    """Where reading begins: at a time, or without one `latest` places before the end; a topic that is not there yet has no
-    place. Raises SinkError when Kafka does not answer or refuses."""
+    """Where reading begins: at a time, or without one `latest` places before the end; a topic that is not there yet has
+    no place."""
     ends = {(topic, partition): end for topic in tables for partition, end in client.ends(topic)}
     if since is None:
         begins = client.begins(ends)

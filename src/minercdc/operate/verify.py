@@ -172,11 +172,8 @@ class _Comparison:
         self._encoder = envelope_encoder(config, topics, include_schema_changes=False)
 
     def compare(self, connection: oracledb.Connection, table: TableId) -> TableReport:
-        """The report of one table. What keeps that table from being compared is in the report, errors of Oracle and of its
-        records, too.
-
-        :raises SinkError: Kafka cannot be read.
-        """
+        """The report of one table. What keeps that table from being compared is in the report, errors of Oracle and of
+        its records, too."""
         report = TableReport(self._history.names.of(table))
         known = self._history.find(report.name)
         if report.name in self._suspended:
@@ -225,8 +222,7 @@ class _Comparison:
                 )
 
     def _fold(self, table: TableHistory, versions: _Versions, rows: sqlite3.Connection) -> None:
-        """Put the last record of each row up to the SCN into the file `rows`, a deleted row with image NULL. Raises as
-        `_row`, and DeliveryError or SinkError when the topic cannot be read."""
+        """Put the last record of each row up to the SCN into the file `rows`, a deleted row with image NULL."""
         since = max([0, *(scn for scn in (*table.created, *table.truncated) if scn <= self._scn)])
         put = _PUT if versions.has_key else _PUT_LATER
         for (topic, partition), end in self._ends.items():
@@ -243,8 +239,7 @@ class _Comparison:
             rows.executemany(put, batch)
 
     def _row(self, message: Any, versions: _Versions, since: int) -> tuple[Any, ...] | None:
-        """What is kept of a record; None for a tombstone, a TRUNCATE, a later commit, or a row that DDL removed. Raises
-        VerificationError for a record that is not ours."""
+        """What is kept of a record; None for a tombstone, a TRUNCATE, a later commit, or a row that DDL removed."""
         if message.value() is None:
             return None
         where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
@@ -268,7 +263,7 @@ class _Comparison:
     def _oracle(
         self, connection: oracledb.Connection, schema: TableSchema, versions: _Versions
     ) -> Iterator[tuple[str, str, Image]]:
-        """(identity, ROWID, image) of Oracle's rows as of the SCN. Raises as `Scan.batches` and `EnvelopeEncoder.encode`."""
+        """(identity, ROWID, image) of Oracle's rows as of the SCN."""
         scan = Scan(schema, self._scn, self._config.snapshot.snapshot_fetch_size, lobs=self._config.capture.lob_enabled)
         for batch in scan.batches(connection, ChunkProgress()):
             for row_id, row in batch.convert(batch.rows):
@@ -327,11 +322,8 @@ class _Versions:
         return self._comparable[version.since]
 
     def identity(self, scn: int, key: Image, image: Image | None, row_id: str | None) -> str:
-        """Text that is the same in all records of a row: a JSON array of the key's values; without a key the ROWID, '' when the
-        record has none.
-
-        :raises KeyError, TypeError: the record lacks a column of the key.
-        """
+        """Text that is the same in all records of a row: a JSON array of the key's values; without a key the ROWID, ''
+        when the record has none."""
         if not self._key:
             return str(row_id or key.get(ROWID_KEY) or "")
         names = _names_in(self._table.version_at(scn), self._newest)

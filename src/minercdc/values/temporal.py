@@ -90,8 +90,8 @@ def _zoned(text: str) -> str:
 
 
 def _parts(text: str) -> tuple[str, str, str | None]:
-    """Year to second, nine digits of the fraction, and the offset (None without zone) of a text in the session's format, or
-    in Oracle's default one. Raises ValueDecodeError for other text."""
+    """Year to second, nine digits of the fraction, and the offset (None without zone) of a text in the session's format,
+    or in Oracle's default one."""
     iso = _ISO.fullmatch(text)
     if iso:
         year, month, day, hour, minute, second, fraction, offset = iso.groups()
@@ -165,8 +165,8 @@ _MINUTES: Memo[int] = Memo(_minute_seconds)
 
 
 def _epoch(text: str) -> tuple[int, str]:
-    """Whole seconds from the epoch to a canonical Row text, negative before 1970, and the digits of the fraction ('' for a
-    DATE). Its clock counts as UTC. Raises ValueError or IndexError for other text."""
+    """Whole seconds from the epoch to a canonical Row text, negative before 1970, and the digits of the fraction ('' for
+    a DATE). Its clock counts as UTC."""
     end = 11 if text[0] == "-" else 10
     return _DAYS[text[:end]] + _MINUTES[text[end + 1 : end + 6]] + int(text[end + 7 : end + 9]), text[end + 10 : end + 19]
 

@@ -156,8 +156,8 @@ class FlashbackCapture:
     # ---- one window ----
 
     def _window(self, position: FlashbackPosition, stop: StopFlag) -> Generator[Event, None, FlashbackPosition]:
-        """Events of one window. Returns the position after it; that of the last transaction that was emitted when the stop
-        came in between; `position` when nothing could be read yet. Raises as `stream`."""
+        """Events of one window. Returns the position after it; that of the last transaction that was emitted when the
+        stop came in between; `position` when nothing could be read yet."""
         opened = yield from self._open(position, stop)
         if opened is None:
             yield self._idle(position)

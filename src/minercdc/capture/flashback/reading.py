@@ -114,8 +114,8 @@ class VersionReader:
         return Found([version for row_id in sorted(rows) for version in self._linked(rows[row_id], None)], older)
 
     def _fetched(self, connection: oracledb.Connection, between: str, where: str, window: Window) -> Iterator[Version]:
-        """Versions in the order that Oracle gives them, without the row before; one that began before the lower bound has SCN 0.
-        Raises as `read`.
+        """Versions in the order that Oracle gives them, without the row before; one that began before the lower bound
+        has SCN 0.
 
         :param between: the bounds of VERSIONS BETWEEN; `where` is a WHERE clause, or ''.
         """
@@ -172,7 +172,6 @@ class VersionReader:
 
         :param versions: in order of SCN; they are changed.
         :param before: the row before the first, None when it was not there.
-        :raises SnapshotTooOldError: an update or delete has no row before it.
         """
         each = list(self._each_linked(versions, before))
         merges = self._last and not any(map(_changes_key, each)) and all(version.op != "I" for version in each[1:])

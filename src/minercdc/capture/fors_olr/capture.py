@@ -145,8 +145,8 @@ class ForsCapture:
     def _waited(
         self, waiting: Generator[None, None, Answer | None], delivery: Delivery, oldest: OldestUndelivered
     ) -> Generator[Event, None, Answer | None]:
-        """Yield idle Progress each time that `waiting` yields, unless a transaction is under way; returns the answer, None
-        when the stop came first. Raises as `Session.ask`."""
+        """Yield idle Progress each time that `waiting` yields, unless a transaction is under way; returns the answer,
+        None when the stop came first."""
         while True:
             try:
                 next(waiting)

@@ -186,8 +186,8 @@ class Delivery:
             yield Progress(self.position(begun), Scn(self.complete_scn), info.commit_us, committed=committed)
 
     def _emitted(self, transaction: _Transaction, operation: Chunk | RowChange, events: Iterator[Event]) -> Iterator[Event]:
-        """Hold events back until the Commit. From event number `_WAITING` + 1 on none is: that one sets the transaction's
-        `commit_us` to the time of `operation`, and yields those that were held before it. Raises as `Clock.us`."""
+        """Hold events back until the Commit. From event number `_WAITING` + 1 on none is: that one sets the
+        transaction's `commit_us` to the time of `operation`, and yields those that were held before it."""
         for event in events:
             held = transaction.held
             if held is not None and len(held) < _WAITING:

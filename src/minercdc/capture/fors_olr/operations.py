@@ -163,8 +163,7 @@ class _Reader:
         self._at = 0
 
     def take(self, fields: str) -> tuple[int, ...]:
-        """The next numbers, one for each letter of `fields` as `struct` has them. Raises ValueError when too few bytes are
-        left."""
+        """The next numbers, one for each letter of `fields` as `struct` has them."""
         layout = _layout(self._mark + fields)
         return layout.unpack(self.bytes(layout.size))
 

@@ -230,12 +230,8 @@ class Opening:
         return True
 
     def _check_list(self) -> None:
-        """Check that the server, which replicates already, was started with the present list of tables; where the position
-        does not say with which, only log a warning.
-
-        :raises TransientSourceError: it was not, and got LogOff.
-        :raises SourceError: it was not, and `minercdc.fors.log.off` is not set.
-        """
+        """Check that the server, which replicates already, was started with the present list of tables; where the
+        position does not say with which, only log a warning."""
         listed = self._position.listed
         if not listed:
             _log.warning(

@@ -181,8 +181,8 @@ def selection_from(connection: oracledb.Connection, first: int, scn: int) -> Log
 
 
 def _earlier(connection: oracledb.Connection, selection: LogSelection, back: int) -> int:
-    """First SCN of the log that lies `back` logs before the selection, or of the oldest listed log when there are fewer. The SCN
-    before the selection's start when no earlier log is listed. Raises as `read_logs`."""
+    """First SCN of the log that lies `back` logs before the selection, or of the oldest listed log when there are fewer.
+    The SCN before the selection's start when no earlier log is listed."""
     older: list[LogFile] = sorted(
         (log for log in read_logs(connection, 0) if log.first_scn < selection.start_scn),
         key=lambda log: log.first_scn,

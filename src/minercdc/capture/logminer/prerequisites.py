@@ -89,8 +89,8 @@ class LogMinerPrerequisites:
 
 
 def _is_json_logged(connection: oracledb.Connection) -> bool:
-    """Whether ENABLE_GOLDENGATE_REPLICATION is TRUE; False also when V$PARAMETER is not granted, which nothing else needs. Raises
-    SourceError for another error."""
+    """Whether ENABLE_GOLDENGATE_REPLICATION is TRUE; False also when V$PARAMETER is not granted, which nothing else
+    needs."""
     try:
         return bool(one_row(connection, _JSON, "reading ENABLE_GOLDENGATE_REPLICATION")[0])
     except PrerequisiteError:

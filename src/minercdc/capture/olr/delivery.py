@@ -173,8 +173,8 @@ class Delivery:
         return begun
 
     def _know(self, transaction: _Transaction, message: Message, commit_scn: int) -> TransactionInfo:
-        """Set the transaction's `info`, which is returned, and `skip`: whether it is delivered already, by commit SCN and XID.
-        Raises SourceError when transactions come out of order."""
+        """Set the transaction's `info`, which is returned, and `skip`: whether it is delivered already, by commit SCN
+        and XID."""
         position = self._position
         transaction.skip = position.includes(commit_scn, transaction.xid)
         if transaction.skip and self._advanced and commit_scn < position.scn:
@@ -246,8 +246,7 @@ class Delivery:
 
     def _lone_ddl(self, operation: Operation, message: Message, begun: int) -> Iterator[Event]:
         """Events of a statement that comes without `begin` and `commit`: SchemaChanges and one Progress; none when no
-        captured table changes, or it is delivered already. Raises SourceError when its message has no SCN, and as
-        `Shapes.follow`."""
+        captured table changes, or it is delivered already."""
         scn, xid = message.commit_scn or message.scn, message.xid or "0" * 16
         if scn is None:
             raise SourceError(

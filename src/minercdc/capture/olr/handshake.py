@@ -75,9 +75,7 @@ class Handshake:
             yield None
 
     def _exchanged(self, request: Request) -> Generator[None, None, Response | None]:
-        """Send a request and return the answer, None when the stop came first; yields every `tick` seconds meanwhile. Raises
-        TransientSourceError when none came in time or the connection broke, UnknownSourceError for bytes that are no answer,
-        SourceError for a frame that is too long."""
+        """Send a request and return the answer, None when the stop came first; yields every `tick` seconds meanwhile."""
         self._connection.send(request.encoded())
         deadline = monotonic() + self._timeout
         while not self._stop.is_set():

@@ -155,7 +155,7 @@ def _boolean(value: str | bytes) -> str:
 
 
 def _clock(found: str, unit: int) -> tuple[str, str]:
-    """Date and time as Row text of a DATE, and nine digits of the second's fraction. Raises ValueDecodeError for what is not a date.
+    """Date and time as Row text of a DATE, and nine digits of the second's fraction.
 
     :param found: a number since 1970, or a date in ISO 8601.
     :param unit: how many of the number's units are a second.
@@ -173,8 +173,8 @@ def _clock(found: str, unit: int) -> tuple[str, str]:
 
 
 def _civil(seconds: int) -> str:
-    """Date and time of seconds since 1970, in the proleptic Gregorian calendar; the year before 1 is -0001, as in Oracle. Raises
-    ValueDecodeError beyond the years of Oracle."""
+    """Date and time of seconds since 1970, in the proleptic Gregorian calendar; the year before 1 is -0001, as in
+    Oracle."""
     days, second = divmod(seconds, 86_400)
     if not -2_500_000 < days < 2_932_897:
         raise ValueDecodeError(
@@ -202,7 +202,7 @@ def _zoned(found: str, unit: int, is_local: bool) -> str:
 
 
 def _offset(zone: str, date: str, is_local: bool) -> int:
-    """Minutes by which the clock of a zone is ahead of UTC. Raises ValueDecodeError for a zone that is not known.
+    """Minutes by which the clock of a zone is ahead of UTC.
 
     :param zone: an offset such as `+02:00`, or a name.
     :param date: the moment, by the zone's clock if `is_local`, else by UTC.
@@ -224,7 +224,7 @@ def _offset(zone: str, date: str, is_local: bool) -> int:
 
 
 def _shifted(date: str, minutes: int) -> str:
-    """Date and time, as `_civil` gives them, so many minutes later; earlier for a negative number. Raises as `_civil`."""
+    """Date and time, as `_civil` gives them, so many minutes later; earlier for a negative number."""
     if not minutes:
         return date
     sign = -1 if date.startswith("-") else 1

@@ -155,8 +155,8 @@ class TxlogCapture:
     # ---- one poll ----
 
     def _polled(self, position: TxlogPosition, stop: StopFlag) -> Generator[Event, None, tuple[TxlogPosition, bool]]:
-        """Events of one poll. Returns the position after it, and whether more rows wait; the position of the last transaction
-        that was emitted when the stop came in between. Raises as `stream`."""
+        """Events of one poll. Returns the position after it, and whether more rows wait; the position of the last
+        transaction that was emitted when the stop came in between."""
         connection = self._connection.get()
         shapes = self._shapes(connection)
         if not shapes:
@@ -223,12 +223,8 @@ class TxlogCapture:
             self._alerts = AlertWatch(self._connect, owner)
 
     def _shapes(self, connection: oracledb.Connection) -> dict[TableId, TableSchema]:
-        """The captured tables that have a view, with those columns that it shows. A warning names a table without one, once
-        for as long as it has none.
-
-        :raises UnknownSourceError: the table was captured until now.
-        :raises SourceError, PrerequisiteError: a view lacks a column of the key, or the dictionary cannot be read.
-        """
+        """The captured tables that have a view, with those columns that it shows. A warning names a table without one,
+        once for as long as it has none."""
         self._dictionary.refresh(connection)
         shown: dict[str, set[str]] = {}
         owners = {table.schema for table in self._dictionary.shapes}
@@ -304,8 +300,7 @@ class TxlogCapture:
 
 
 def _limited(schema: TableSchema, columns: set[str]) -> TableSchema:
-    """The shape with those of its columns that `columns` names, which the view shows; the same object when it shows all. Raises
-    SourceError when a column of the key is not among them."""
+    """The shape with those of its columns that `columns` names, which the view shows; the same object when it shows all."""
     kept = [place for place, column in enumerate(schema.columns) if column.name in columns]
     if len(kept) == len(schema.columns):
         return schema

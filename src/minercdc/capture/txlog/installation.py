@@ -142,8 +142,8 @@ def _same(found: str, text: str) -> bool:
 
 
 def _bits(existing: Existing, tables: Sequence[TableSchema]) -> Mapping[str, int]:
-    """The bit of each registered table, and of each of `tables`, by name: one that is not registered gets the lowest free
-    one. Raises ConfigError when none is left."""
+    """The bit of each registered table, and of each of `tables`, by name: one that is not registered gets the lowest
+    free one."""
     found = {name: source.bit for name, source in existing.registered.items()}
     free = iter([bit for bit in range(MOST_SOURCES) if bit not in found.values()])
     for table in tables:
@@ -275,8 +275,8 @@ def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said
 def _run_patiently(
     connection: oracledb.Connection, statements: Sequence[str], doing: str, said: Callable[[str], None]
 ) -> None:
-    """Run statements in order, each again 2 s later while transactions hold locks on its table. Writers wait for it no longer
-    than `_LOCK_SECONDS` at a time. Raises as `run` for other errors."""
+    """Run statements in order, each again 2 s later while transactions hold locks on its table. Writers wait for it no
+    longer than `_LOCK_SECONDS` at a time."""
     for statement in statements:
         while True:
             try:
@@ -296,7 +296,7 @@ def refuse_unmakeable(wrong: Sequence[Object]) -> None:
 
 
 def _errors(connection: oracledb.Connection) -> list[str]:
-    """Errors of compilation of the user's programs (USER_ERRORS), a line each; [] for none. Raises as `codes.classify`."""
+    """Errors of compilation of the user's programs (USER_ERRORS), a line each; [] for none."""
     with oracle_errors("reading USER_ERRORS"), connection.cursor() as cursor:
         rows = cursor.execute("SELECT NAME, TYPE, LINE, POSITION, TEXT FROM USER_ERRORS ORDER BY NAME, TYPE, SEQUENCE")
         return [f"{kind} {name}, line {line}, column {column}: {text}" for name, kind, line, column, text in rows]

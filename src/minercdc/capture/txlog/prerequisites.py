@@ -73,7 +73,7 @@ class TxlogPrerequisites:
 
 
 def _refusal(connection: oracledb.Connection, sql: str) -> str:
-    """Why the query is refused; '' when it is not. Raises TransientSourceError."""
+    """Why the query is refused; '' when it is not."""
     try:
         with oracle_errors("reading"), connection.cursor() as cursor:
             cursor.execute(sql)

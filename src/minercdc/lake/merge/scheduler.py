@@ -86,7 +86,7 @@ class Merger:
         self._recover()
 
     def _recover(self) -> None:
-        """Find out how far the tables are: their commits say it where the record lacks the last. Raises as `refresh_if_any`."""
+        """Find out how far the tables are: their commits say it where the record lacks the last."""
         self._state = self._state_table.read()
         self._state.failed.clear()  # they are tried again
         self._batch = self._state.batch
@@ -112,8 +112,8 @@ class Merger:
                 self._state.follow(entry)
 
     def _is_gone(self, table: TableHistory) -> bool:
-        """Whether a lake table was deleted; it is forgotten then, with a warning, to be merged again from the begin of the
-        change log. Raises LakeError when that has not all of its rows."""
+        """Whether a lake table was deleted; it is forgotten then, with a warning, to be merged again from the begin of
+        the change log."""
         entry = self._state.tables.get(table.name)
         if entry is None or entry.version == NO_TABLE or exists(self._spark, self._paths.table(table.table)):
             return False
@@ -225,7 +225,7 @@ class Merger:
                 self._state.follow(entry)
 
     def _refresh_history(self) -> None:
-        """Read what DDL did up to the present goal; it was written before the goal's mark. Raises as `LakeHistory.refresh`."""
+        """Read what DDL did up to the present goal; it was written before the goal's mark."""
         if self._history_scn != self._scn:
             self._history.refresh()
             self._history_scn = self._scn

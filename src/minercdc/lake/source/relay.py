@@ -160,8 +160,7 @@ class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has 
 
 
 def _events(connection: Connection, partition: Windows, sources: list[int]) -> Iterator[RelayEvent]:
-    """The events of some windows, with the ends of the windows. Raises LakeError when the relay lacks the last one,
-    RelayDataError for a damaged event, and as `Connection`."""
+    """The events of some windows, with the ends of the windows."""
     place, size = Checkpoint(partition.start), _ANSWER
     while place.window_scn < partition.end or place.window_offset >= 0:
         received = connection.stream(place, size, sources)

@@ -155,7 +155,7 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         return {"log": self._log.header(place.segment).log, "segment": place.segment, "byte": place.byte}
 
     def _place(self, offset: dict[str, Any]) -> Place | None:
-        """The place of an offset; None where there are no segments yet. Raises LakeError for an offset of other segments."""
+        """The place of an offset; None where there are no segments yet."""
         if offset == _NOTHING:
             numbers = self._log.numbers()
             return Place(numbers[0], 0) if numbers else None

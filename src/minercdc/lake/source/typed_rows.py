@@ -56,8 +56,7 @@ class TypedRows:
                 yield decoder.row(record.key, record.value)
 
     def _known(self, table: TableHistory) -> int:
-        """How many versions of the table the query knows: up to the last one that has the query's columns. Raises LakeError
-        when none has, ConfigError as `ChangeRows`."""
+        """How many versions of the table the query knows: up to the last one that has the query's columns."""
         for count in range(len(table.versions), 0, -1):
             if ChangeRows(_with_versions(table, count), self._config).fits(self._schema):
                 return count

@@ -43,8 +43,7 @@ def version_is_known(scn: Column, table: TableHistory, config: ConnectorConfig) 
 
 
 def _history(config: ConnectorConfig) -> TableHistories:
-    """The history of this worker, read to its present end; kept for the worker's next calls. Raises as `history_of` and
-    `TableHistories.refresh`."""
+    """The history of this worker, read to its present end; kept for the worker's next calls."""
     key = f"{config.history.file} {config.kafka.bootstrap_servers} {config.identity.name} {config.identity.topic_prefix}"
     if key not in _histories:
         _histories[key] = history_of(config)

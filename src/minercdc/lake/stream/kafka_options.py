@@ -117,7 +117,6 @@ def _certificates(client: Mapping[str, str], problems: list[str]) -> dict[str, s
 
 
 def _plain_key(pem: str, password: str | None) -> str:
-    """The key as PKCS #8 without encryption: Java reads no other form, and Java 17 none that today's tools encrypt. Raises
-    ValueError or TypeError for what is no key, or a wrong or missing password."""
+    """The key as PKCS #8 without encryption: Java reads no other form, and Java 17 none that today's tools encrypt."""
     key = load_pem_private_key(pem.encode(), password.encode() if password and "ENCRYPTED" in pem else None)
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()

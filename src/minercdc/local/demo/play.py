@@ -193,8 +193,7 @@ class _Demo:
         return self._command("run", "--log-interval", "1", str(self._config))
 
     def _work_on_the_database(self, dsn: str, connector: Command, lake: Command, show: Callable[[], None]) -> Command:
-        """Run the workload, and what happens meanwhile; returns the connector that runs in the end. Raises
-        LocalServiceError when the lake ends, what a session raised, and OSError as `Command`."""
+        """Run the workload, and what happens meanwhile; returns the connector that runs in the end."""
         workload = Workload(lambda: self._shop(dsn), _SESSIONS, pause=0.05)
         workload.start()
         began = time.monotonic()
@@ -246,12 +245,7 @@ class _Demo:
             connection.commit()
 
     def _await_lake(self, visits: DeltaRows, dsn: str, connector: Command, lake: Command, show: Callable[[], None]) -> None:
-        """Wait until the lake has the last change of all, and every table is merged up to an SCN before it.
-
-        :raises LocalServiceError: that takes too long, or the connector or the lake ended.
-        :raises oracledb.Error: a statement failed.
-        :raises OSError: as `Command.last_match`.
-        """
+        """Wait until the lake has the last change of all, and every table is merged up to an SCN before it."""
         with oracledb.connect(user="system", password="oracle", dsn=dsn) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT current_scn FROM v$database")
             last_scn = int(cursor.fetchone()[0])

@@ -63,8 +63,6 @@ class _Conversion:
     def typed(self, schema: Schema, namespace: str) -> Avro:
         """The Avro of a schema, in a union with null where it is optional.
 
-        Raises as `avro_schema`.
-
         :param namespace: of the enclosing record.
         """
         base = self._base(schema, namespace)

@@ -59,7 +59,7 @@ def _change(converter: CustomConverter, handling: ValueHandling) -> Change:
 
 
 def _own(converter: CustomConverter) -> ColumnConverter:
-    """The user's converter, made with its options. Raises ConfigError when it cannot be."""
+    """The user's converter, made with its options."""
     of_property = f"{converter.name}.type"
     make = load_callable(converter.type, of_property, "options")
     try:
@@ -84,8 +84,7 @@ def _by(name: str, convert: ColumnConverter) -> Change:
 
 
 def _selected(options: Mapping[str, str], name: str, convert: Callable[[Column], Conversion | None]) -> ColumnConverter:
-    """A converter of the columns that the option `selector` names, `SCHEMA.TABLE.COLUMN`; of all without it. Raises ConfigError for
-    a selector that is no pattern."""
+    """A converter of the columns that the option `selector` names, `SCHEMA.TABLE.COLUMN`; of all without it."""
     try:
         patterns = [configured_pattern(part.strip()) for part in options.get("selector", ".*").split(",")]
     except ValueError as error:

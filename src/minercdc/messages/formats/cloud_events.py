@@ -122,8 +122,8 @@ class CloudEventsFormat:
         return "application/json" if self._avro is None else "application/avro"
 
     def _data(self, topic: str, fields: Mapping[str, Schema]) -> tuple[Callable[[bytes, int, int], bytes], str]:
-        """A function that writes `data` of what is before `source`, and the URL of its schema or '' for none; the schema is
-        registered, or found, at once. Raises as `AvroFormat.compiled`."""
+        """A function that writes `data` of what is before `source`, and the URL of its schema or '' for none; the schema
+        is registered, or found, at once."""
         schema: Schema = {"type": "struct", "fields": [fields["before"], fields["after"]], "optional": False, "name": _DATA}
         if self._avro is not None:
             subject = f"{topic}-data" if self._options.avro_envelope else topic
@@ -183,7 +183,7 @@ def _check_other(topic: str, schema: Schema) -> None:
 
 
 def _place(topic: str, document: bytes, begin: int, end: int) -> int:
-    """Where `before` and `after` end, and `source` and the others begin. Raises DecodeError for a document of another form."""
+    """Where `before` and `after` end, and `source` and the others begin."""
     at = document.rfind(_REST, begin, end)
     if at < 0 or not document.startswith(_HEAD, begin):
         raise DecodeError(f"a record of topic {topic} is not a change event, although it has the schema of one")

@@ -66,8 +66,7 @@ class BytesFormat:
 
 
 def _texts(schema: Schema, topic: str) -> Text:
-    """A function that prints a value as its Java object does; not of null. Raises RecordSchemaError for bytes, dates and
-    times, of which it makes no text that can be read."""
+    """A function that prints a value as its Java object does; not of null."""
     kind, name = schema["type"], schema.get("name")
     if kind == "struct":
         return _struct(schema, topic)
@@ -96,8 +95,8 @@ def _texts(schema: Schema, topic: str) -> Text:
 
 
 def _struct(schema: Schema, topic: str) -> Text:
-    """A function that prints a struct without its null members, as Java's Struct.toString does, which looks at no default.
-    Raises as `_texts`."""
+    """A function that prints a struct without its null members, as Java's Struct.toString does, which looks at no
+    default."""
     members = [(field["field"], _texts(field, topic)) for field in schema["fields"]]
 
     def text(row: dict[str, Any]) -> str:

@@ -62,8 +62,7 @@ class ProtobufFormat:
         return written
 
     def _compiled(self, connect: Schema) -> tuple[str, list[str], Callable[[Any], bytes], int]:
-        """Text of the schema, paths of what it imports, how values are written, and the message's place in it. Raises
-        RecordSchemaError, or SinkError as `protobuf_file`."""
+        """Text of the schema, paths of what it imports, how values are written, and the message's place in it."""
         if connect["type"] == "struct":
             file = protobuf_file(connect, self._options)
             return protobuf_text(file), file.imports, compile_writer(file), 0
@@ -76,8 +75,8 @@ class ProtobufFormat:
         return wrappers_text(), [], write, place
 
     def _reference(self, path: str) -> Reference | None:
-        """A file that a schema imports, under its path; at the first call it is registered, or looked up where schemas are
-        not registered. None for one that every registry has, or where no references are wanted. Raises as the registry."""
+        """A file that a schema imports, under its path; at the first call it is registered, or looked up where schemas
+        are not registered. None for one that every registry has, or where no references are wanted."""
         text = file_text(path)
         if self._skip_known or self._schemas.uses_given or text is None:
             return None

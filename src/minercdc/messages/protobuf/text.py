@@ -95,8 +95,7 @@ def messages(text: str) -> Outline:
 
 
 def _read(tokens: list[str], at: int, within: str, found: Outline) -> int:
-    """Read what is between braces, from `at` on, into `found`; returns the place of the closing one. Raises ValueError as
-    `outline`."""
+    """Read what is between braces, from `at` on, into `found`; returns the place of the closing one."""
     while at < len(tokens) and tokens[at] != "}":
         end = _statement_end(tokens, at)
         statement = tokens[at:end] or [";"]
@@ -118,8 +117,7 @@ def _read(tokens: list[str], at: int, within: str, found: Outline) -> int:
 
 
 def _take_field(statement: list[str], fields: dict[int, tuple[str, str, str]]) -> None:
-    """Add the field that a statement as `optional .a.Type name = 3 [..]` declares. Raises ValueError when it has no
-    number."""
+    """Add the field that a statement as `optional .a.Type name = 3 [..]` declares."""
     equals = statement.index("=")
     *kind, name = statement[:equals]
     label = kind.pop(0) if kind and kind[0] in ("optional", "repeated", "required") else ""
@@ -130,8 +128,7 @@ def _take_field(statement: list[str], fields: dict[int, tuple[str, str, str]]) -
 
 
 def _statement_end(tokens: list[str], at: int) -> int:
-    """The place of the semicolon or brace that ends a statement; options in brackets belong to it. Raises ValueError when
-    there is none."""
+    """The place of the semicolon or brace that ends a statement; options in brackets belong to it."""
     depth = 0
     for place in range(at, len(tokens)):
         depth += (tokens[place] == "[") - (tokens[place] == "]")
@@ -143,7 +140,7 @@ def _statement_end(tokens: list[str], at: int) -> int:
 
 
 def _skip(tokens: list[str], at: int) -> int:
-    """The place after the block that begins with the brace at `at`. Raises ValueError when it has no end."""
+    """The place after the block that begins with the brace at `at`."""
     depth = 0
     for place in range(at, len(tokens)):
         depth += (tokens[place] == "{") - (tokens[place] == "}")

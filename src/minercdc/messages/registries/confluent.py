@@ -109,8 +109,8 @@ class SchemaRegistry:
         )
 
     def _before(self, subject: str, level: str) -> list[tuple[int, str]]:
-        """(id, text) of the versions that a level compares a new one with, the newest first; none where the registry refuses to show them.
-        Raises DeliveryError where it does not answer."""
+        """(id, text) of the versions that a level compares a new one with, the newest first; none where the registry
+        refuses to show them."""
         try:
             if level.endswith("_TRANSITIVE"):
                 return list(reversed(self.versions(subject).items()))
@@ -216,8 +216,7 @@ class SchemaRegistry:
         self._rest.close()
 
     def _incompatibilities(self, subject: str, body: Mapping[str, Any]) -> str:
-        """What the registry says is not compatible, with the field; '' when it does not say. Raises DeliveryError when it
-        does not answer."""
+        """What the registry says is not compatible, with the field; '' when it does not say."""
         path = f"compatibility/subjects/{_escaped(subject)}/versions/latest"
         status, answer = self._rest.request("POST", path, body, {"verbose": "true"})
         said = answer.get("messages") if status == httpx2.codes.OK and isinstance(answer, Mapping) else None

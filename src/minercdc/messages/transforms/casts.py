@@ -249,7 +249,7 @@ def _quoted(piece: str) -> str:
 
 
 def _pieces(model: str) -> Sequence[str]:
-    """The parts of a format. Raises ValueError for one that is not known."""
+    """The parts of a format."""
     found = [match[0] for match in _PIECE.finditer(model)]
     if "".join(found) != model:
         raise ValueError(f"format: {model} has an unpaired apostrophe")

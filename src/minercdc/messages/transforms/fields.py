@@ -142,7 +142,7 @@ def _integer(number: int, bits: int) -> int:
 
 
 def _decimal(number: Decimal, scale: int) -> str:
-    """Connect's Decimal in JSON. Raises ValueError for a number with more digits after the point."""
+    """Connect's Decimal in JSON."""
     unscaled = number.scaleb(scale)
     if unscaled != int(unscaled):
         raise ValueError(number)

@@ -82,8 +82,8 @@ class _ChosenFields:
         self._topics, self._tables, self._names = _rules(options.include_list or options.exclude_list)
 
     def conversions(self, schema: Schema, topic: str, table: str) -> Mapping[str, Mapping[str, Convert]]:
-        """Part of the envelope (before, after, source) -> field -> how its value is converted; {} for a part without any.
-        Raises ValueDecodeError for a part that is no struct."""
+        """Part of the envelope (before, after, source) -> field -> how its value is converted; {} for a part without
+        any."""
         listed = self._listed(table, topic)
         return {
             part["field"]: {

@@ -80,8 +80,8 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
 
 
 def _start(config: ConnectorConfig, silent: Finding | None) -> Generator[str, None, tuple[bool, TopicNames]]:
-    """Yields lines; returns whether rows are read, and the names of topics. What is stored and cannot be read counts as nothing
-    stored. Raises ConfigError as `topic_names`, and when a custom `snapshot.mode` cannot be loaded.
+    """Yields lines; returns whether rows are read, and the names of topics. What is stored and cannot be read counts as
+    nothing stored.
 
     :param silent: that Kafka does not answer, where it is the sink: nothing is requested of it.
     """
@@ -110,7 +110,7 @@ def _reads_redo(config: ConnectorConfig) -> bool:
 
 
 def _has_several_instances(connection: oracledb.Connection) -> bool:
-    """False, too, where V$THREAD is not granted yet: once it is, a later plan has the grants for several. Raises SourceError."""
+    """False, too, where V$THREAD is not granted yet: once it is, a later plan has the grants for several."""
     try:
         return transactions_view(connection).startswith("G")
     except PrerequisiteError:

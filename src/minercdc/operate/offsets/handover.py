@@ -109,7 +109,7 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
 
 def _begin(config: ConnectorConfig, scn: int | None) -> None:
     """Store the structures, and the position to stream from, as a start with `snapshot.mode=no_data` does: it claims the
-    connector's name. Raises as `engine.run_once`.
+    connector's name.
 
     :param scn: to stream from; None: the present one.
     """
@@ -120,9 +120,7 @@ def _begin(config: ConnectorConfig, scn: int | None) -> None:
 
 
 def _readable(config: ConnectorConfig, offset: Offset) -> Position:
-    """The position that the stream goes on from; during an initial snapshot, the one after it. Raises the adapter's error
-    (LogGapError) when redo of it is gone, SourceError for an offset without a position, ConfigError for one of another
-    family of adapters, SourceError or PrerequisiteError when the database fails."""
+    """The position that the stream goes on from; during an initial snapshot, the one after it."""
     adopted = adopt(offset, config.database.database_connection_adapter, handover_scn=None)
     assert adopted is not None
     saved = adopted.position

@@ -287,8 +287,7 @@ def _structures_at(
 
 
 def _checked_position(config: ConnectorConfig, offset: Offset) -> Position:
-    """Where the stream goes on from. Raises the adapter's error when it cannot, ConfigError for an offset without a
-    position or with one that the adapter does not read, SourceError or PrerequisiteError when the database fails."""
+    """Where the stream goes on from."""
     saved = offset.position
     if saved is None and offset.snapshot is not None:
         saved = offset.snapshot.start
@@ -324,7 +323,7 @@ def _stored_lines(config: ConnectorConfig, before: StoredOffset | None) -> Itera
 
 def _consequences(config: ConnectorConfig, before: StoredOffset | None, scn: int) -> Iterator[str]:
     """A line about what is delivered again, or never; none when nothing is stored, the initial snapshot is under way, or
-    neither is the case. Raises ConfigError when the stored position cannot be read.
+    neither is the case.
 
     :param scn: what was committed at or before it is not delivered from now on.
     """

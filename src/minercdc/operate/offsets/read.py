@@ -118,8 +118,7 @@ def read_stored(config: ConnectorConfig) -> StoredOffset | None:
 
 
 def _last_offset(config: ConnectorConfig, client: KafkaClient, topics: TopicNames) -> tuple[Offset | None, str]:
-    """The offset, None when there is none, and the place where it is stored. Raises SchemaHistoryError or SinkError, as
-    `read_stored`."""
+    """The offset, None when there is none, and the place where it is stored."""
     name = config.identity.name
     if config.sink.debezium_sink_type == "segments":
         stored = SegmentLog(config.sink.directory).last_offset()
@@ -229,8 +228,8 @@ def unread_findings(config: ConnectorConfig) -> Iterator[Finding]:
 
 
 def _unreached(config: ConnectorConfig, offset: Offset) -> MinerCdcError | None:
-    """Why the stream, or an unfinished snapshot, cannot go on from the offset in this database; None when it can, and for another
-    family's offset. Raises as `Adapter.unreadable`, and ConfigError for what is no position."""
+    """Why the stream, or an unfinished snapshot, cannot go on from the offset in this database; None when it can, and
+    for another family's offset."""
     family = adapter_factory(config.database.database_connection_adapter).family
     if adapter_factory(offset.adapter).family != family:
         return None

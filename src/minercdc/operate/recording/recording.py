@@ -214,8 +214,7 @@ def _present(config: ConnectorConfig) -> int:
 
 def _begin(stored: StoredOffset, *, replaced: bool) -> StoredOffset:
     """A copy of the stored offset to begin with: without signals and kept transactions, which are mined again from their
-    start; if `replaced`, without the texts of why tables are suspended. Raises ConfigError when the initial snapshot is not
-    complete, or the position is not of LogMiner."""
+    start; if `replaced`, without the texts of why tables are suspended."""
     offset = stored.offset
     if offset.position is None:
         raise ConfigError(

@@ -40,11 +40,8 @@ def repeated_lines(config: ConnectorConfig, before: SignalState) -> Iterator[str
 
 
 def _types(config: ConnectorConfig, topic: SignalTopicAddress, until: int) -> Counter[str]:
-    """How many signals of each type the topic holds for the connector before an offset, without those that it has refused.
-    Reads the topic from its beginning.
-
-    :raises ConfigError, SinkError: it cannot be read.
-    """
+    """How many signals of each type the topic holds for the connector before an offset, without those that it has
+    refused. Reads the topic from its beginning."""
     found: Counter[str] = Counter()
     kafka = config.kafka.model_copy(update={"minercdc_kafka_bootstrap_servers": topic.settings["bootstrap.servers"]})
     client = KafkaClient(kafka, config.topics, topic.settings)

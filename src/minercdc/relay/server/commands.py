@@ -80,8 +80,8 @@ class Commands:
         return json.dumps(shown, separators=(",", ":"))
 
     def _validated(self) -> str:
-        """Checksums and order of all events. Begins again when the oldest ones are overwritten meanwhile, a few times, then
-        it raises OvertakenError. Raises RelayDataError for a damaged event."""
+        """Checksums and order of all events. Begins again when the oldest ones are overwritten meanwhile, a few times,
+        then it raises OvertakenError."""
         for left in reversed(range(_TRIES)):
             try:
                 return self._examined(self._buffer.state)

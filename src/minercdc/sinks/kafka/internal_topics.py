@@ -34,7 +34,7 @@ def internal_topic_findings(client: KafkaClient, topics: TopicNames) -> list[Fin
 
 def _missing_topic(client: KafkaClient, name: str | None) -> Iterator[Finding]:
     """That the topic of open transactions is missing, and not created: a broker that makes topics by itself would not
-    compact it. Raises DeliveryError or SinkError when Kafka does not answer."""
+    compact it."""
     if name is not None and not client.creates_topics and not client.existing([name]):
         yield Finding(
             f"topic {name} does not exist, and topic.creation.enable=false: open transactions cannot be copied",

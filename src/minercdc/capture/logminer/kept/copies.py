@@ -110,8 +110,8 @@ class KeptCopies:
             _log.warning("the copy of %s is left in Kafka: %s", name, error.message)
 
     def _read(self, files: Mapping[str, BinaryIO]) -> dict[str, set[int]]:
-        """The pieces that the topic has, by name; those of names in `files` are written to these files, each in its place. Raises
-        DeliveryError, SinkError, OSError."""
+        """The pieces that the topic has, by name; those of names in `files` are written to these files, each in its
+        place."""
         found: dict[str, set[int]] = {}
         with self._spent.during(Cause.KAFKA):
             for name, piece, value in self._stored():

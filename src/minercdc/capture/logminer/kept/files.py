@@ -341,8 +341,7 @@ class KeptFile:
             self._written.append(self._frames[-1])
 
     def _gather(self) -> None:
-        """Copy all frames that count into a new file of this run, one in memory at a time, and retire the former ones. Raises
-        StateDirectoryError, and as `_payload`."""
+        """Copy all frames that count into a new file of this run, one in memory at a time, and retire the former ones."""
         whole = KeptFile(self._files, self._native)
         for frame in self._frames:
             whole._frame(ROWS, self._payload(frame), frame.rows)

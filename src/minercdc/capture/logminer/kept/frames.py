@@ -67,8 +67,7 @@ def scan(file: BinaryIO, number: int, part: KeptPart, frames: list[Frame], seen:
 
 
 def _next(file: BinaryIO, at: int, end: int) -> tuple[bytes, int, bytes, int, int]:
-    """The frame at byte `at`: its head as it is, kind, payload, rows and checksum. Raises ValueError when it is damaged, or ends
-    after `end`."""
+    """The frame at byte `at`: its head as it is, kind, payload, rows and checksum."""
     framed = file.read(FRAME.size)
     if len(framed) < FRAME.size:
         raise ValueError(f"it ends at byte {at + len(framed)} of {end}")

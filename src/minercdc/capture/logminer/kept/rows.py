@@ -75,7 +75,7 @@ def rows_of(names: Sequence[Name], part: bytes, user: str | None, client_id: str
 
 
 def _row_at(names: Sequence[Name], part: bytes, at: int, user: str | None, client_id: str | None) -> tuple[LogMinerRow, int]:
-    """The row at byte `at`, and where the next one is. Raises ValueError for bytes that are not a row."""
+    """The row at byte `at`, and where the next one is."""
     try:
         head = _HEAD.unpack_from(part, at)
     except struct.error:

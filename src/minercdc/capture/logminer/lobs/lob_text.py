@@ -217,7 +217,7 @@ def _read_select(sql: str, decoder: RedoDecoder) -> tuple[Target, int]:
 
 
 def _target(decoder: RedoDecoder, column: str, sql: str, at: int) -> Target:
-    """The target in a column, by the condition. Raises RedoSyntaxError and ValueDecodeError.
+    """The target in a column, by the condition.
 
     :param at: where the condition begins, which goes up to the end of `sql`.
     """

@@ -215,7 +215,7 @@ def open_session(
 
 
 def _fetched(cursor: oracledb.Cursor) -> list[tuple[Any, ...]]:
-    """The next batch, [] at the end. Raises MiningSessionError for a text that is no UTF-8, as the native path does."""
+    """The next batch, [] at the end."""
     try:
         batch: list[tuple[Any, ...]] = cursor.fetchmany()
         return batch

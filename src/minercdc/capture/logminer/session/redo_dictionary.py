@@ -161,8 +161,8 @@ def _listed(connection: oracledb.Connection, downstream: oracledb.Connection | N
 
 
 def _is_on_its_way(connection: oracledb.Connection, downstream: oracledb.Connection) -> bool:
-    """Whether the source has archived a dictionary that ends in a log after those that the downstream database has of its thread:
-    another one would not arrive sooner. Raises as `RedoDictionary.first_scn`."""
+    """Whether the source has archived a dictionary that ends in a log after those that the downstream database has of
+    its thread: another one would not arrive sooner."""
     with oracle_errors("listing received logs"), downstream.cursor() as cursor:
         cursor.execute(_NEWEST, of_source(connection))
         newest = {int(thread): int(sequence) for thread, sequence in cursor}

@@ -135,8 +135,7 @@ class ObjectNames:
                 self._names[object_id] = owner, table
 
     def _asked(self, sql: str, ids: Sequence[int]) -> list[tuple[int, str, str, str]]:
-        """(object id, owner, table, object type) of those of `ids` that the primary's dictionary has. Raises SourceError and
-        PrerequisiteError."""
+        """(object id, owner, table, object type) of those of `ids` that the primary's dictionary has."""
         with oracle_errors("reading ALL_OBJECTS"), self._connection.get().cursor() as cursor:
             cursor.execute(sql.format(ids=", ".join(map(str, ids))))
             return [(int(object_id), owner, table, kind) for object_id, owner, table, kind in cursor.fetchall()]

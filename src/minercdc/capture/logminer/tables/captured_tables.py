@@ -292,8 +292,8 @@ class ShapeTracker:
                 yield self._altered(row, time_us, known, altered, sql)
 
     def _with_columns(self, statement: CreateTable, row: LogMinerRow, present: ReadPresent) -> CreateTable:
-        """CREATE TABLE with the columns that other tables give it. Raises ShapeUnclear as `with_columns`. Of several tables that a name may
-        mean, the columns are known where they are those of all of them."""
+        """CREATE TABLE with the columns that other tables give it. Of several tables that a name may mean, the columns
+        are known where they are those of all of them."""
 
         def sources(name: TableName) -> list[TableId]:
             schemas = (name.schema,) if name.schema is not None else current_schemas(row, statement.name.schema)

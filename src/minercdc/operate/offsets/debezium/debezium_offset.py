@@ -137,8 +137,8 @@ def _parsed(document: Mapping[str, Any], where: str, name: str) -> DebeziumOffse
 
 
 def _commits(value: object) -> dict[int, LastCommit]:
-    """Thread -> last commit, from `SCN:thread:xid-xid,...`; from `SCN:RS_ID:SSN:thread,...` of older versions, and a bare SCN, of
-    thread 1, of the oldest. {} for no text. Raises ValueError for another form."""
+    """Thread -> last commit, from `SCN:thread:xid-xid,...`; from `SCN:RS_ID:SSN:thread,...` of older versions, and a
+    bare SCN, of thread 1, of the oldest. {} for no text."""
     if value is None or value == "":
         return {}
     found: dict[int, LastCommit] = {}

@@ -255,9 +255,8 @@ def keep_file(file: Path | None) -> None:
 
 
 def _structures(config: ConnectorConfig, end: HistoryEnd, scn: int) -> tuple[list[TableSchema], int]:
-    """The captured tables of Debezium's history, in the order of their names: as the dictionary has them, unless they may have
-    had DDL after the SCN or are gone; and the number of those. Connects to the database for that. Raises as `connect`, and
-    SourceError or PrerequisiteError when the tables cannot be read."""
+    """The captured tables of Debezium's history, in the order of their names: as the dictionary has them, unless they
+    may have had DDL after the SCN or are gone; and the number of those. Connects to the database for that."""
     wanted = table_filter(config)
     ids = sorted(table for table in end.tables if wanted.includes(table.schema, table.table))
     with closing(connect(config.database, "pdb")) as connection:

@@ -76,7 +76,7 @@ class _Reader:
         return content
 
     def _class(self) -> str:
-        """Name of a class: described here, or before. Raises NotAnOffsetFileError for another form."""
+        """Name of a class: described here, or before."""
         tag = self._take(1)[0]
         if tag == _REFERENCE:
             found = self._reference()
