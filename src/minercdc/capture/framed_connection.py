@@ -1,4 +1,4 @@
-"""A TCP connection in frames: a length in 32 bits, then so many bytes."""
+"""A TCP connection with frames: a 32-bit length, then that number of bytes."""
 
 from __future__ import annotations
 

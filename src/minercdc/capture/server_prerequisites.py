@@ -1,4 +1,4 @@
-"""What `olr` and `fors_olr` need of the database whose redo a server reads for them; the server has needs of its own."""
+"""Checks the prerequisites of `olr` and `fors_olr` in the source database; the server that reads the redo has separate ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`minercdc offsets`: where a connector goes on, and another place for it to go on from."""
+"""`minercdc offsets`: shows and changes the stored offset of a connector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`minercdc record` and `minercdc replay`: a mining session in a file, and what the connector makes of it."""
+"""`minercdc record` and `minercdc replay`: recording a mining session in a file, and decoding it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`minercdc status CONFIG`: what a running connector is doing, as its port says."""
+"""`minercdc status CONFIG`: shows the status of a running connector, read from its HTTP port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: one line, within seconds; status 0 of a command that runs until it is stopped, 130 of one that was to end by itself."""
+"""Ctrl-C and SIGTERM: one line, within seconds; status 0 for a command that runs until it is stopped, 130 for one that ends by itself."""
 
 from __future__ import annotations
 

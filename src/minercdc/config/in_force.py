@@ -1,4 +1,4 @@
-"""What `minercdc config FILE` prints: each property in force, its value, where it comes from, and what it does."""
+"""The output of `minercdc config FILE`: each property in force, its value, where it comes from, and what it does."""
 
 from __future__ import annotations
 

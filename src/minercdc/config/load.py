@@ -1,4 +1,4 @@
-"""From a file or mapping to a `ConnectorConfig`, every problem reported at once.
+"""Turns a file or mapping into a `ConnectorConfig`, and reports all problems at once.
 
 `files` reads, `providers` resolves placeholders, `renaming` has the other spellings of names, `checking` checks the sections.
 """

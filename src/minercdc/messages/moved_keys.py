@@ -1,4 +1,4 @@
-"""Keys that a row has taken over from another one, which gives it up only later in the same transaction.
+"""Tracks keys that a row takes over from another row, which releases them only later in the same transaction.
 
     UPDATE T SET ID = ID + 1          redo:  row A: 1 -> 2    row B: 2 -> 3
 

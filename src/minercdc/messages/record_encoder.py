@@ -1,4 +1,4 @@
-"""What turns the events of one pipeline into records: printed, transformed, and in the format of keys and values."""
+"""Turns the events of one pipeline into records: prints and transforms them, and converts keys and values."""
 
 from __future__ import annotations
 

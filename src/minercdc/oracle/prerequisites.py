@@ -1,4 +1,4 @@
-"""Checks whether the database is prepared for capture; each finding has what fixes it, mostly SQL."""
+"""Checks whether the database is prepared for capture; each finding has a fix, usually SQL."""
 
 from __future__ import annotations
 

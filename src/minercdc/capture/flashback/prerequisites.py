@@ -1,4 +1,4 @@
-"""What `flashback` needs: SELECT and FLASHBACK on each table, and tables whose versions Oracle shows."""
+"""The prerequisites of `flashback`: SELECT and FLASHBACK on each table, and tables whose versions Oracle shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads what became of one table's rows in a window [start, end).
+"""Reads the changes of one table's rows in a window [start, end).
 
     versions        VERSIONS BETWEEN SCN start - 1 AND end, those that began in the window: I, U and D, one for each transaction and row
     images before   of rows whose first version in the window is no insert: AS OF SCN start - 1, by ROWID

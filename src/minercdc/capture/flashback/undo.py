@@ -1,4 +1,4 @@
-"""Watches how far windows are from what undo still holds, and says which table is too slow for it."""
+"""Compares the age of windows with the retention of undo, and reports tables that are too slow."""
 
 from __future__ import annotations
 

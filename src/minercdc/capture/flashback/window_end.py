@@ -1,4 +1,4 @@
-"""Chooses the SCN at which a window ends: the present one, or an earlier one where the stream is far back."""
+"""Chooses the SCN at which a window ends: the present one, or an earlier one if the stream lags far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the connector confirms to the server, which then forgets it.
+"""Confirms delivered messages to the server, which then discards them.
 
 The server keeps what it has sent until it is confirmed, and sends no more once its queue is full. A confirmation names a
 place; the server drops messages at or below it from the head of its queue, and after a restart of its own it leaves out all

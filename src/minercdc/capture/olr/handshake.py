@@ -1,4 +1,4 @@
-"""From a new connection to a stream of changes: INFO, then START or CONTINUE.
+"""Starts the stream on a new connection: INFO, then START or CONTINUE.
 
 INFO      READY       no position is known to the server: START at an SCN
           REPLICATE   it runs: CONTINUE

@@ -1,4 +1,4 @@
-"""What OpenLogReplicator sends, in the same form for each of its formats."""
+"""The messages of OpenLogReplicator, in one form for all of its formats."""
 
 from __future__ import annotations
 

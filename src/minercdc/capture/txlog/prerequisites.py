@@ -1,4 +1,4 @@
-"""What `txlog` needs: its objects in the schema of the tables, and the right to read them."""
+"""The prerequisites of `txlog`: its objects in the schema of the tables, and the right to read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of properties that have no field here (`debezium`)."""
+"""Handles properties without a field in the sections (`debezium`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties that have no field here, most of them Debezium's and Connect's.
+"""Lists the properties that have no field in the sections, most of them from Debezium and Connect.
 
 `IGNORED` have no meaning here, and are accepted with a log line; `NOT_READ` among them have none with Debezium either. `INERT` are accepted only with a value that holds here anyway.
 `UNSUPPORTED` are refused. `.._PASS_THROUGH` are prefixes of settings of Kafka's client or of Spark.

@@ -1,4 +1,4 @@
-"""Transformations that leave no envelope, for a converter that takes envelopes only."""
+"""Refuses transformations that remove the envelope, if the converter needs envelopes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the names of all schemas can be those of the format: they begin with `topic.prefix`."""
+"""Checks that the names of all schemas, which begin with `topic.prefix`, are valid in the format."""
 
 from __future__ import annotations
 

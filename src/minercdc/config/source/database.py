@@ -1,4 +1,4 @@
-"""Where the database is, and how to log on."""
+"""Properties of the connection to the database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SELECTs that tables are read by in the initial snapshot: `snapshot.select.statement.overrides.SCHEMA.TABLE`."""
+"""SELECT statements for tables in the initial snapshot: `snapshot.select.statement.overrides.SCHEMA.TABLE`."""
 
 from __future__ import annotations
 

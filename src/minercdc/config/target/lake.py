@@ -1,4 +1,4 @@
-"""The section of the Spark side."""
+"""The section of the lake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section for the relay, and what the command `minercdc relay` gives by itself."""
+"""Section for the relay, and the properties that `minercdc relay` sets itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topic names, and what topics are created with."""
+"""Properties of topic names and of topic creation."""
 
 from __future__ import annotations
 

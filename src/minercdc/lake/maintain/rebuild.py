@@ -1,4 +1,4 @@
-"""Makes one lake table again: from the change log where that has all of it, else from Oracle AS OF the present SCN.
+"""Rebuilds one lake table: from the change log if that is complete, otherwise from Oracle AS OF the present SCN.
 
 Either way the table is replaced in one Delta commit, which says how far it is then; before it nothing is changed, and from the
 change log others may follow. The lake may run meanwhile: where it merges the table at the same moment, Delta refuses one of the

@@ -1,4 +1,4 @@
-"""Which tables are merged when, and how far; several at once, each thread in a Spark session of its own."""
+"""Schedules merges: which tables, when and up to which SCN; several at once, each thread in its own Spark session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What merges do with a lake table's Delta table, and what its log says."""
+"""Operations on a lake table's Delta table and its log."""
 
 from __future__ import annotations
 

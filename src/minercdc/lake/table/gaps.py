@@ -1,4 +1,4 @@
-"""At which SCNs a lake table lacks what Oracle has, and why; pure.
+"""Finds the SCNs at which a lake table is incomplete, with the reason; pure.
 
     partition DDL takes, brings rows   redo has no trace of them          until the table is read again
     MOVE, SHRINK of a table by ROWID   rows have other ROWIDs             until the table is read again

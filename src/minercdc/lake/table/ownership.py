@@ -1,4 +1,4 @@
-"""Whose a lake is: that of the first connector that writes to it. Another one's tables, change log and state would mix with its own.
+"""Records the owner of a lake: the first connector that writes to it. Tables, change log and state of two connectors would mix.
 
 The file `_connector` in `minercdc.lake.path` has the connector's name and `topic.prefix`, as JSON.
 """

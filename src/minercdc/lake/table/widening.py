@@ -1,4 +1,4 @@
-"""To which Spark type a lake column is widened, so that it holds the values of two types."""
+"""Finds the Spark type to which a lake column is widened, so that it holds the values of two types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of columns that are masked, hashed or cut, and schemas that name the type of the source."""
+"""Masks, hashes and truncates values of columns, and adds source types to schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the names in the schemas of records come about, so that an error says what makes another name."""
+"""Explains the origin of names in the schemas of records, so that an error names the property to change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a schema registry is reached: its URLs, who we are, and requests that are tried again."""
+"""Access to a schema registry: its URLs, authentication, and requests with retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not compatible between two schemas of a registry's subject: field by field, with what was and what is now.
+"""Compares two schemas of a registry's subject field by field, and reports incompatible changes.
 
 A level of compatibility says who reads whose records (Avro 1.12, "Schema Resolution"; Confluent's levels):
 

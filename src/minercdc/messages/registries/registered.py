@@ -1,4 +1,4 @@
-"""What stands for a schema in records: its id in a registry, as bytes before the content or as headers."""
+"""The reference to a schema in records: its id in a registry, as bytes before the content or as headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what on the HTTP port."""
+"""Access control of the HTTP port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a connector by its HTTP port."""
+"""A client of a connector's HTTP port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server of the port: pages, metrics, the log level, and the door to signals.
+"""The server of the port: pages, metrics, the log level, and the receiver of signals.
 
     POST /signals          {"id", "type", "data"} -> 202 {"id"} once it is durable; 400 when it could not be acted on anyway
     GET  /snapshots        what is under way

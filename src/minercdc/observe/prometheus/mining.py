@@ -1,4 +1,4 @@
-"""What LogMiner reads, who wrote it, and what waits for its COMMIT."""
+"""Metrics of the redo that LogMiner reads, its writers, and the transactions that wait for their COMMIT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is delivered, how far snapshots are, and what the sink's commits take."""
+"""Metrics of delivery, of the progress of snapshots, and of the duration of the sink's commits."""
 
 from __future__ import annotations
 

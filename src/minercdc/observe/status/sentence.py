@@ -1,4 +1,4 @@
-"""What a connector is doing, in one sentence."""
+"""The status of a connector in one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalogue of all rules, in the order of docs/checks.md, with what each is for."""
+"""The catalogue of all rules, in the order of docs/checks.md, with the purpose of each."""
 
 from __future__ import annotations
 

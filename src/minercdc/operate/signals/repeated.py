@@ -1,4 +1,4 @@
-"""Which signals a connector acts on once more when its offset is removed: how far the signal topic is read is part of the offset."""
+"""Finds the signals that a connector executes again when its offset, which has the read position of the signal topic, is removed."""
 
 from __future__ import annotations
 

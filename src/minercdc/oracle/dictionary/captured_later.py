@@ -1,4 +1,4 @@
-"""Finds tables that are captured and were not when the snapshot was taken: rows that they had by then reach no reader."""
+"""Finds tables that are captured but were not when the snapshot was taken: their older rows reach no reader."""
 
 from __future__ import annotations
 

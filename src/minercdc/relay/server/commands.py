@@ -1,4 +1,4 @@
-"""What an operator can have a running relay do: /relayCommand/NAME, as of Databus.
+"""Commands of an operator to a running relay: /relayCommand/NAME, as in Databus.
 
 Whoever reaches the port can send them, so they are off unless `minercdc.relay.commands` is set.
 """
@@ -47,7 +47,7 @@ class Commands:
         return list(self._known)
 
     def run(self, name: str) -> str:
-        """Do what a command says; returns the text for who sent it.
+        """Do what a command says; returns the reply text.
 
         :raises KeyError: there is no such command.
         :raises RelayDataError: the buffer is damaged.

@@ -1,4 +1,4 @@
-"""Whether the connector's own topics keep what is written to them, each problem with the command that fixes it.
+"""Checks that the connector's own topics keep their records, and reports each problem with the command that fixes it.
 
 offsets             compacted, or the last offset is deleted with time
 open transactions   compacted, too; there, or created; takes records of 300,000 bytes

@@ -1,4 +1,4 @@
-"""Reads chunks ahead of the stream, in a thread with a connection of its own, as many as are allowed in flight.
+"""Reads chunks ahead of the stream, in a thread with its own connection, up to a limit.
 
 Without marks, one query reads a stretch of several chunks as of one SCN: a query per chunk would cost more than its rows.
 With marks, each chunk is read between its own two.

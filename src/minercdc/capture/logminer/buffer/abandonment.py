@@ -1,5 +1,5 @@
-"""Gives up open transactions that may never end: those that got too old or too large, and those the database does not know any
-more.
+"""Drops open transactions that may never end: those that are too old or too large, and those that the database no longer
+knows.
 
 A transaction that is given up is lost, which is why nothing is given up unless the configuration says so, and each is
 reported by a warning with its XID and the number of its changes.

@@ -1,4 +1,4 @@
-"""Makes committed transactions in commit order of rows in redo order.
+"""Assembles committed transactions, in commit order, from rows in redo order.
 
     START         remembered
     DML           captured table? kept until the COMMIT        ROLLBACK=1: takes out the row it undoes

@@ -1,4 +1,4 @@
-"""Keeps rows of a large open transaction on disk: a stack of chunks, gone with the transaction, worthless after a restart."""
+"""Keeps rows of a large open transaction on disk: a stack of chunks that is removed with the transaction and unused after a restart."""
 
 from __future__ import annotations
 

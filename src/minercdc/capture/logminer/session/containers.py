@@ -1,4 +1,4 @@
-"""Finds which container a row is of, where several pluggable databases are captured, and with what it is decoded.
+"""Finds the container of a row if several pluggable databases are captured, and the table version that decodes it.
 
 Names, object ids and XIDs are unique within a container only. Each container has a character set, a time zone, shapes and a
 decoder of its own.

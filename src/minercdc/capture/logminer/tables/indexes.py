@@ -1,4 +1,4 @@
-"""Whose unique indexes DDL makes, drops and renames. An index may be in another schema than its table.
+"""Tracks the unique indexes that DDL creates, drops and renames, and their tables. An index may be in another schema than its table.
 
 Redo has, beside the text, one schema (SEG_OWNER), which may be that of the index or of its table, and the session's user. Where these leave
 several tables or owners, the dictionary decides, as it is now.

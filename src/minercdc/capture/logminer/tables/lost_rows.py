@@ -1,4 +1,4 @@
-"""Which captured tables a DDL took rows from, or brought rows to, beside the table that it is about. Redo names none of them:
+"""Finds the captured tables from which DDL removes rows, or to which it adds rows, besides its own table. Redo names none of them:
 
 EXCHANGE PARTITION .. WITH TABLE x      x got the rows of the partition, which got those of x
 EXCHANGE .. CASCADE                     so did the tables that refer to the two

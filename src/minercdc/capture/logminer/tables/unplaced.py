@@ -1,4 +1,4 @@
-"""Rows whose object is not known any more: which captured tables they may be of."""
+"""Finds the captured tables to which rows of an unknown object may belong."""
 
 from __future__ import annotations
 
