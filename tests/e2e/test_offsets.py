@@ -150,7 +150,7 @@ def test_signals_of_the_topic_that_come_again_are_counted(lab: Lab) -> None:
     lab.minercdc("signal", str(subject.config), "log", "third")
     shown = subject.offsets("reset").output
     assert f"topic {lab.name}-signal is read from its beginning" in shown
-    assert "acted on AGAIN are 3 that it has read before: 2 log, 1 pause-snapshot" in shown
+    assert "executed AGAIN: 3 that it has read before: 2 log, 1 pause-snapshot" in shown
     assert f"partition 0 of {lab.name}-signal before offset 3 (kafka-delete-records.sh)" in shown
     kafka = AdminClient({"bootstrap.servers": lab.brokers})
     kafka.delete_records([TopicPartition(f"{lab.name}-signal", 0, 3)])[TopicPartition(f"{lab.name}-signal", 0)].result()

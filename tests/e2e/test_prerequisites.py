@@ -50,7 +50,7 @@ def test_every_fix_that_check_prints_mends_its_finding(bare: Lab) -> None:
     ]
     lines = before.output.splitlines()
     assert lines[0].startswith("missing ")
-    assert lines[1].startswith("         minimal-logging: LogMiner cannot put the pieces of a row together")
+    assert lines[1].startswith("         minimal-logging: Otherwise LogMiner cannot assemble the pieces of a row")
     assert lines[3].startswith(f"missing  {bare.schema}.T: supplemental logging is missing")
     apply(bare, statements[0])
     apply(bare, statements.pop())
@@ -157,7 +157,7 @@ def test_a_table_that_is_listed_later_is_named_with_the_command_that_reads_it(la
         assert said.count("is newly captured") == 1, said
         assert f"execute-snapshot --collection {lab.server.service}.{lab.schema}.U" in said
     with lab.run(config) as connector:
-        command = connector.await_log(rf"{lab.schema}\.U is captured, and was not before: .*(execute-snapshot .*)\n")[1]
+        command = connector.await_log(rf"{lab.schema}\.U is newly captured: .*(execute-snapshot .*)\n")[1]
         connector.await_log("streaming:")
         verified = lab.minercdc("verify", str(config))
         assert f"execute-snapshot --collection {lab.server.service}.{lab.schema}.U" in verified.output + verified.errors

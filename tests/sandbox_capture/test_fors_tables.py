@@ -55,7 +55,7 @@ def at(place: int, byte: int) -> Callable[[bytes], bytes]:
         (at(36, ord("X")), "a piece of column X, which was not expected"),
         (at(37, 99), "with type 99"),
         (at(39, 4), "with the flags 4"),
-        (at(39, 3), "which was not to come|without the last ones of|a piece of column"),
+        (at(39, 3), "which was not expected|without the last ones of|a piece of column"),
         (at(6, 3), "3 is not an operation code"),
         (
             lambda answer: wire.Writer().frame(wire.DATA, wire.Writer().commit(*numbers(answer))),

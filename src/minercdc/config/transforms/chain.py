@@ -129,7 +129,7 @@ def _made(
             problems.append(f"{where}.type: {kind} is a Java class, which cannot run here; {_INSTEAD[kind]}")
             return None
         problems.append(
-            f"{where}.type: {kind} is a Java class, which cannot run here; only built-in types can be used{hint}"
+            f"{where}.type: {kind} cannot run here: Java classes are not supported, only built-in types{hint}"
             if kind
             else f"{where}.type: needed"
         )

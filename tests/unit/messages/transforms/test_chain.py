@@ -41,7 +41,7 @@ def problems(properties: dict[str, str]) -> Sequence[str]:
     [
         (
             {"transforms.t0.type": "com.example.Mine"},
-            "transforms.t0.type: com.example.Mine is a Java class, which cannot run here",
+            "transforms.t0.type: com.example.Mine cannot run here: Java classes",
         ),
         ({"transforms.t0.type": ""}, "transforms.t0.type: needed"),
         ({"transforms.t0.type": f"{KAFKA}ReplaceField"}, "did you mean org.apache.kafka.connect.transforms.ReplaceField$"),
@@ -55,10 +55,10 @@ def problems(properties: dict[str, str]) -> Sequence[str]:
         ({"transforms.t0.negate": "true"}, "transforms.t0.negate: has no effect without transforms.t0.predicate"),
         ({"transforms.t1.type": UNWRAP}, "transforms.t1.type: transforms does not list it"),
         ({"transforms": "t0,t0"}, "transforms: t0 is listed twice"),
-        ({"predicates": "p", "predicates.p.type": "Mine"}, "predicates.p.type: Mine is a Java class"),
+        ({"predicates": "p", "predicates.p.type": "Mine"}, "predicates.p.type: Mine cannot run here"),
         (
             {"transforms.t0.predicate": "p", "predicates": "p", "predicates.p.type": "Mine"},
-            "predicates.p.type: Mine is a Java class",
+            "predicates.p.type: Mine cannot run here",
         ),
         (
             {"transforms.t0.delete.tombstone.handling.mode": "keep"},
