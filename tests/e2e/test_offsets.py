@@ -272,7 +272,7 @@ def test_places_that_cannot_be_gone_on_from(lab: Lab) -> None:
     future = subject.offsets("set", "--time", "2099-01-01T00:00:00Z", "--yes", status=1)
     assert "2099-01-01T00:00:00Z lies in the future; the database's clock says " in future.errors
     assert "Give an earlier time." in future.errors
-    assert "is not a time of ISO 8601" in subject.offsets("set", "--time", "yesterday", "--yes", status=2).errors
+    assert "is not an ISO 8601 time" in subject.offsets("set", "--time", "yesterday", "--yes", status=2).errors
     lab.purge_logs()
     assert "neither online nor in the archive" in subject.offsets("set", "--scn", str(scn), "--yes", status=1).errors
     for command in (["check"], ["plan"], ["offsets", "show"]):

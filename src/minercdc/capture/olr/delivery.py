@@ -180,7 +180,7 @@ class Delivery:
         if transaction.skip and self._advanced and commit_scn < position.scn:
             raise SourceError(
                 f"transaction {transaction.xid} of commit SCN {commit_scn} arrived after one of SCN"
-                " {position.scn}: OpenLogReplicator must send transactions in commit order",
+                f" {position.scn}: OpenLogReplicator must send transactions in commit order",
             )
         info = transaction.info = TransactionInfo(
             transaction.xid,

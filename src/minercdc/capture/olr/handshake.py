@@ -115,7 +115,7 @@ class Handshake:
         if confirmed is not None and confirmed.scn > ours:
             raise SourceError(
                 f"{self._connection.name}: c_scn {confirmed.scn} is confirmed, but this connector has received only up"
-                " to {ours}: another client has confirmed changes, which are no longer sent",
+                f" to {ours}: another client has confirmed changes, which are no longer sent",
                 hint="Run a separate OpenLogReplicator for each connector, remove this connector's offset, and take a new snapshot.",
             )
 

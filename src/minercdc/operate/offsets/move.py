@@ -315,7 +315,7 @@ def _stored_lines(config: ConnectorConfig, before: StoredOffset | None) -> Itera
         partial = offset.partial
         yield (
             f"transaction {partial.tx_id} (commit SCN {partial.commit_scn}) is delivered only up to its change"
-            " {partial.seq}: only the stored offset can continue within it"
+            f" {partial.seq}: only the stored offset can continue within it"
         )
     if offset.suspended:
         yield f"these tables remain suspended: {', '.join(table.table for table in offset.suspended)}"
