@@ -1,4 +1,4 @@
-"""The error tree: the type of an error says what is to be done about it.
+"""The error tree: the type of an error determines how it is handled.
 
     MinerCdcError                     carries a code "MC-nnnn" and a hint; docs/errors.md has a paragraph per code
     |- ConfigError            1xxx    exit 2; lists all problems that were found

@@ -1,4 +1,4 @@
-"""What adapters, sinks, formats and transformations of other packages are written with; docs/extensions.md has an example of each."""
+"""The interface for adapters, sinks, formats and transformations of other packages; docs/extensions.md has an example of each."""
 
 from __future__ import annotations
 

@@ -112,4 +112,4 @@ def test_arguments_and_names_of_files_are_utf_8_where_the_locale_is_ascii(tmp_pa
     assert "SHOP.KÄSE" in json.dumps(json.loads(signals.read_text()), ensure_ascii=False)
     refused = run_to_end([*sent[:-1], os.fsdecode(b"SHOP.K\xc4SE")], tmp_path / "log", environment=place)
     assert refused.status == 2
-    assert r"argument 5: SHOP.K\xc4SE is no text in utf-8" in refused.errors
+    assert r"argument 5: SHOP.K\xc4SE is not valid text in utf-8" in refused.errors

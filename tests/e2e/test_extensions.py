@@ -147,4 +147,4 @@ def test_what_is_not_installed_is_named(tmp_path: Path, make_lab: Callable[..., 
     assert "database.connection.adapter: 'spol' is not one of" in ended.stderr
     assert "did you mean spool?" in ended.stderr
     assert "minercdc.adapter.file: unknown property" in ended.stderr
-    assert "transforms.a.type: onlz does not run here" in ended.stderr
+    assert "transforms.a.type: onlz cannot run here" in ended.stderr

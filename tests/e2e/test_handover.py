@@ -129,5 +129,5 @@ def test_a_configuration_that_does_not_stream_is_refused(lab: Lab, tmp_path: Pat
     with pytest.raises(ConfigError, match="initial_only does not stream"):
         hand_over(loaded(lab, snapshot_mode="initial_only"))
     file = {"schema_history_internal": "file", "schema_history_internal_file_filename": str(tmp_path / "history")}
-    with pytest.raises(ConfigError, match="a file will not do"):
+    with pytest.raises(ConfigError, match="a file is not supported"):
         hand_over(loaded(lab, **file))

@@ -63,7 +63,7 @@ def test_its_rows_survive_a_kill_and_the_deletion_of_their_redo(lab: Lab, durabl
         with lab.run(config, log="again.log") as connector:
             lab.topics.await_records(lab.topic(), 3 + key - 1000 + 101)
             if durable == "topic":
-                connector.await_log("made again from its copy in Kafka")
+                connector.await_log("restored from its copy in Kafka")
                 await_deleted(lab)
             connector.stop_in_order()
     found = [(one.value["op"], one.key["ID"]) for one in lab.topics.records(lab.topic()) if one.key["ID"] < 1000]

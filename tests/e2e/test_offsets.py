@@ -88,7 +88,7 @@ def test_back_before_a_change_of_columns_the_same_is_delivered_again(lab: Lab) -
     assert subject.until(6) == first, "it was only shown"
     said = subject.offsets("set", "--scn", str(scn), "--yes").output
     assert f"goes on after SCN {scn}" in said
-    assert "delivered again: what was committed after" in said
+    assert "delivered again: changes committed after" in said
     assert subject.until(9) == [*first, *first[3:]]
     assert subject.until(9) == [*first, *first[3:]], "and once only"
 
@@ -100,7 +100,7 @@ def test_forward_what_lies_between_is_never_delivered(lab: Lab) -> None:
     lab.execute("INSERT INTO T VALUES (11, 'skipped', 1)")
     scn = subject.scn()
     lab.execute("INSERT INTO T VALUES (12, 'delivered', 2)")
-    assert "NEVER delivered: what was committed after" in subject.offsets("set", "--scn", str(scn), "--yes").output
+    assert "NEVER delivered: changes committed after" in subject.offsets("set", "--scn", str(scn), "--yes").output
     assert subject.until(4)[3:] == [("c", {"ID": 12}, {"ID": 12, "V": "delivered", "W": 2})]
 
 
@@ -150,7 +150,7 @@ def test_signals_of_the_topic_that_come_again_are_counted(lab: Lab) -> None:
     lab.minercdc("signal", str(subject.config), "log", "third")
     shown = subject.offsets("reset").output
     assert f"topic {lab.name}-signal is read from its beginning" in shown
-    assert "acted on AGAIN are 3 that it has read before: 2 log, 1 pause-snapshot" in shown
+    assert "executed AGAIN: 3 that it has read before: 2 log, 1 pause-snapshot" in shown
     assert f"partition 0 of {lab.name}-signal before offset 3 (kafka-delete-records.sh)" in shown
     kafka = AdminClient({"bootstrap.servers": lab.brokers})
     kafka.delete_records([TopicPartition(f"{lab.name}-signal", 0, 3)])[TopicPartition(f"{lab.name}-signal", 0)].result()
@@ -199,7 +199,12 @@ def test_what_is_stored_is_shown(lab: Lab) -> None:
     subject.until(3)
     shown = subject.offsets("show").output
     assert f"connector {lab.name}, topic.prefix {lab.name}" in shown
-    for line in (r"adapter: logminer", "delivered up to: SCN ", "what is to be read is there", "schema history: 1 tables"):
+    for line in (
+        r"adapter: logminer",
+        "delivered up to: SCN ",
+        "all redo that is needed exists",
+        "schema history: 1 tables",
+    ):
         assert line in shown
     lab.execute("INSERT INTO T VALUES (10, 'x')")
     lab.purge_logs()
@@ -223,9 +228,12 @@ def test_a_running_connector_keeps_its_offset(lab: Lab) -> None:
 
 
 WRONG: tuple[tuple[Callable[[str], str], str], ...] = (
-    (lambda _: "no json", "is no exported offset"),
-    (lambda _: "[]", "is no exported offset: an array stands where an object is needed"),
-    (lambda text: text.replace('"connector"', '"conector"', 1), "is no exported offset: the member connector is missing"),
+    (lambda _: "no json", "is not an exported offset"),
+    (lambda _: "[]", "is not an exported offset: an array stands where an object is needed"),
+    (
+        lambda text: text.replace('"connector"', '"conector"', 1),
+        "is not an exported offset: the member connector is missing",
+    ),
     (lambda text: text.replace('"adapter"', '"adaptor"', 1), "it has the member adaptor"),
     (
         lambda text: text.replace('"type": "CREATE"', '"table": []', 1).replace('"table": {', '"t": {', 1),
@@ -237,7 +245,7 @@ WRONG: tuple[tuple[Callable[[str], str], str], ...] = (
     (lambda text: text.replace('"position": {', '"position": {"x": 1}, "was": {', 1), "it has the member was"),
     (
         lambda text: text.replace('"threads": {', '"thread": {', 1),
-        "the stored offset is no position of LogMiner: the member threads is missing",
+        "the stored offset is not a position of LogMiner: the member threads is missing",
     ),
 )
 
@@ -264,7 +272,7 @@ def test_places_that_cannot_be_gone_on_from(lab: Lab) -> None:
     future = subject.offsets("set", "--time", "2099-01-01T00:00:00Z", "--yes", status=1)
     assert "2099-01-01T00:00:00Z lies in the future; the database's clock says " in future.errors
     assert "Give an earlier time." in future.errors
-    assert "is no time of ISO 8601" in subject.offsets("set", "--time", "yesterday", "--yes", status=2).errors
+    assert "is not an ISO 8601 time" in subject.offsets("set", "--time", "yesterday", "--yes", status=2).errors
     lab.purge_logs()
     assert "neither online nor in the archive" in subject.offsets("set", "--scn", str(scn), "--yes", status=1).errors
     for command in (["check"], ["plan"], ["offsets", "show"]):

@@ -100,7 +100,7 @@ def test_kafka_that_does_not_answer_is_a_finding(lab: Lab) -> None:
     settings: dict[str, Any] = {"minercdc_kafka_bootstrap_servers": "127.0.0.1:1", "minercdc_kafka_timeout_ms": 5000}
     ended = lab.minercdc("plan", str(lab.config(**settings)))
     begin, taken = ended.output.splitlines()[1:3]
-    assert begin.startswith("start: what is stored cannot be read: reaching Kafka at 127.0.0.1:1 failed")
+    assert begin.startswith("start: the stored state cannot be read: reaching Kafka at 127.0.0.1:1 failed")
     assert taken.startswith("start: it is taken for the first one; snapshot.mode=initial")
     assert "missing: reaching Kafka at 127.0.0.1:1 failed" in ended.output
     assert "GRANT LOGMINING" in ended.output

@@ -50,7 +50,7 @@ def test_every_fix_that_check_prints_mends_its_finding(bare: Lab) -> None:
     ]
     lines = before.output.splitlines()
     assert lines[0].startswith("missing ")
-    assert lines[1].startswith("         minimal-logging: LogMiner cannot put the pieces of a row together")
+    assert lines[1].startswith("         minimal-logging: Otherwise LogMiner cannot assemble the pieces of a row")
     assert lines[3].startswith(f"missing  {bare.schema}.T: supplemental logging is missing")
     apply(bare, statements[0])
     apply(bare, statements.pop())
@@ -154,21 +154,21 @@ def test_a_table_that_is_listed_later_is_named_with_the_command_that_reads_it(la
     config = lab.config(signal_enabled_channels="kafka", signal_poll_interval_ms=200)
     for command in ("plan", "check"):
         said = lab.minercdc(command, str(config)).output
-        assert said.count("is captured, and was not before") == 1, said
+        assert said.count("is newly captured") == 1, said
         assert f"execute-snapshot --collection {lab.server.service}.{lab.schema}.U" in said
     with lab.run(config) as connector:
-        command = connector.await_log(rf"{lab.schema}\.U is captured, and was not before: .*(execute-snapshot .*)\n")[1]
+        command = connector.await_log(rf"{lab.schema}\.U is newly captured: .*(execute-snapshot .*)\n")[1]
         connector.await_log("streaming:")
         verified = lab.minercdc("verify", str(config))
         assert f"execute-snapshot --collection {lab.server.service}.{lab.schema}.U" in verified.output + verified.errors
         assert lab.minercdc("signal", str(config), *command.split()).status == 0
         lab.topics.await_records(lab.topic("U"), 1)
         connector.stop_in_order()
-    assert connector.text().count("was not before") == 1, "not of the renamed table, nor of the new one"
+    assert connector.text().count("is newly captured") == 1, "not of the renamed table, nor of the new one"
     with lab.run(config, "again.log") as connector:
         connector.await_log("streaming:")
         connector.stop_in_order()
-    assert "was not before" not in connector.text() + lab.minercdc("plan", str(config)).output
+    assert "is newly captured" not in connector.text() + lab.minercdc("plan", str(config)).output
 
 
 def _await_next_second(lab: Lab) -> None:

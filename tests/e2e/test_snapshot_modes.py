@@ -225,7 +225,7 @@ def test_a_given_scn_whose_open_transaction_began_in_lost_redo_is_refused(lab: L
     config = lab.config(snapshot_mode="no_data", minercdc_start_scn=scn, log_mining_log_query_max_retries=1)
     ended = lab.run_to_end(config)
     assert (ended.status, ended.message()[:7]) == (1, "MC-3301"), ended.errors
-    assert f"from SCN {scn} on, which a transaction that was open then needs from SCN" in ended.message()
+    assert f"from SCN {scn} on; a transaction that was open then needs redo from SCN" in ended.message()
     assert "choose a later SCN" in ended.message()
     assert ops(lab) == []
 

@@ -77,5 +77,5 @@ def test_what_is_not_there_is_named(lab: Lab) -> None:
         connector.await_log("streaming: ")
         connector.stop_in_order()
     ended = lab.minercdc("tail", str(lab.config()), "NONE")
-    assert (ended.status, f"captured are: {lab.schema}.T" in ended.errors) == (2, True)
+    assert (ended.status, f"captured tables: {lab.schema}.T" in ended.errors) == (2, True)
     assert lab.minercdc("tail", str(lab.config()), "--since", "yesterday").status == 2

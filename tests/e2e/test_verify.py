@@ -94,4 +94,4 @@ def test_what_cannot_be_compared_is_said(lab: Lab) -> None:
     foreign = lab.minercdc("verify", str(config))
     assert foreign.status == 1
     assert "not compared: " in foreign.errors  # of that table: others are still compared
-    assert "the record is no change event of minercdc" in foreign.errors
+    assert "the record is not a change event of minercdc" in foreign.errors

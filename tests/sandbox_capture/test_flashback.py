@@ -343,7 +343,7 @@ def test_tables_that_refer_to_each_other_are_named(
     lab.run("insert into p values (1, 1)", "insert into k values (1, 1)", "commit")
     run.to_now()
     assert sorted(run.transactions()[0]) == [("K", "c"), ("P", "c")]
-    assert f"foreign keys of {lab.schema}.K, {lab.schema}.P refer in a circle" in caplog.text
+    assert f"foreign keys of {lab.schema}.K, {lab.schema}.P are circular" in caplog.text
 
 
 def test_after_a_pause_windows_are_cut_and_follow_each_other_at_once(

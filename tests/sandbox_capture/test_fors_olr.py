@@ -325,7 +325,7 @@ def test_the_server_answers_any_command(opened: Opened) -> None:
 
 def test_a_position_of_another_adapter_is_refused(opened: Opened) -> None:
     capture = opened().open(Tables()).capture
-    with pytest.raises(ConfigError, match="no position of fors_olr"):
+    with pytest.raises(ConfigError, match="not a position of fors_olr"):
         capture.load_position({"olr_scn": "1", "olr_begun": "1"})
     with pytest.raises(TypeError):
         next(iter(capture.stream(None, threading.Event())))  # type: ignore[arg-type]

@@ -52,11 +52,11 @@ def at(place: int, byte: int) -> Callable[[bytes], bytes]:
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (at(36, ord("X")), "a piece of column X, which was not to come"),
+        (at(36, ord("X")), "a piece of column X, which was not expected"),
         (at(37, 99), "with type 99"),
         (at(39, 4), "with the flags 4"),
-        (at(39, 3), "which was not to come|without the last ones of|a piece of column"),
-        (at(6, 3), "3 is no operation"),
+        (at(39, 3), "which was not expected|without the last ones of|a piece of column"),
+        (at(6, 3), "3 is not an operation code"),
         (
             lambda answer: wire.Writer().frame(wire.DATA, wire.Writer().commit(*numbers(answer))),
             "before the last piece|an operation of",
@@ -124,9 +124,9 @@ def other_list(opened: Opened, **settings: str) -> tuple[Subject, Run]:
 
 def test_a_server_with_another_list_of_tables_is_refused(opened: Opened) -> None:
     subject, run = other_list(opened)
-    with pytest.raises(SourceError, match="was started for another list of tables") as refused:
+    with pytest.raises(SourceError, match="was started with a list of tables that differs") as refused:
         run.to(2)
-    assert "Restart it" in str(refused.value)
+    assert "Restart the server" in str(refused.value)
     server_of(subject).restart()
     with subject.sessions["one"].cursor() as cursor:
         cursor.execute("insert into later values (1)")

@@ -199,7 +199,7 @@ def test_the_flush_table_and_several_instances_have_grants_of_their_own(config: 
     mining = config.log_mining.model_copy(update={"minercdc_log_mining_flush_table": "flushed"})
     flushing = list(grants(replace(config, log_mining=mining), [ORDERS]))
     assert [one for one in flushing if one not in plain] == [
-        "-- For FLUSHED, which the connector makes in the user's default tablespace, with a quota there:",
+        "-- For FLUSHED, which the connector creates in the user's default tablespace; the user needs a quota there:",
         f"GRANT CREATE TABLE TO {USER};",
     ]
     assert flushing.index(f"GRANT CREATE TABLE TO {USER};") > flushing.index("ALTER SESSION SET CONTAINER = ORCLPDB1;")

@@ -254,7 +254,7 @@ def test_after_a_switchover_the_error_says_what_to_do(fresh_sandbox: SandboxProc
     lab.call("switch_over")
     with pytest.raises(PrerequisiteError, match=r"database\.\* is a PHYSICAL STANDBY \(READ ONLY WITH APPLY\)") as caught:
         Reader(lab, reader.position, reader.tables).until(lambda _: False)
-    assert "exchange database.* and secondary.*, and go on from the same offset" in (caught.value.hint or "")
+    assert "swap database.* and secondary.* and continue from the same offset" in (caught.value.hint or "")
     lab.config, lab.other = lab.other, lab.config  # the service ORCLSTBY is the primary now
     with fresh_sandbox.connect(service="ORCLSTBY") as primary, primary.cursor() as cursor:
         cursor.execute("alter session set container = ORCLPDB1")
@@ -326,7 +326,7 @@ def test_check_examines_both_databases(fresh_sandbox: SandboxProcess, tmp_path: 
     lab.call("switch_over")
     (finding,) = [found for found in check_prerequisites(config) if found.rule == "database-role"]
     assert finding.blocking
-    assert "database.* has to be the primary" in finding.problem
+    assert "database.* must be the primary" in finding.problem
 
 
 @pytest.fixture

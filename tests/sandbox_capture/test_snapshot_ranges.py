@@ -258,7 +258,7 @@ def test_names_of_tables_that_are_not_captured_are_warned_of(lab: Lab, caplog: p
 def test_a_select_for_no_captured_table_is_refused_before_a_row_is_read(lab: Lab) -> None:
     fill(lab, 3)
     reader = Reader(lab)
-    with pytest.raises(ConfigError, match=rf"{lab.schema}\.ITMES is no captured table.*did you mean {lab.schema}\.ITEM"):
+    with pytest.raises(ConfigError, match=rf"{lab.schema}\.ITMES is not a captured table.*did you mean {lab.schema}\.ITEM"):
         reader.take_snapshot(selects={f"{lab.schema}.ITMES": "select 1 from dual"})
     assert reads(reader.events) == []
 

@@ -76,7 +76,7 @@ def test_a_column_txn_of_the_application_is_refused_before_anything_is_made(lab:
     lab.app.commit()
     before = own(lab)
     assert "rename it" in problems(lab)["column b.TXN"]
-    with pytest.raises(ConfigError, match="column b.TXN: it is the table's own"):
+    with pytest.raises(ConfigError, match="column b.TXN: it belongs to the table"):
         lab.install()
     assert own(lab) == before
     lab.run('alter table "b" rename column txn to number_of_bank')
@@ -316,7 +316,7 @@ def test_sources_of_databus_itself_do_not_say_it(lab: TxlogLab, caplog: pytest.L
     lab.install()
     lab.run("alter table sy$sources drop column since_scn")
     assert begin_after(context_of(lab), 5) == 5
-    assert "does not say from which SCN" in caplog.text
+    assert "does not record from which SCN" in caplog.text
     lab.install()
     with pytest.raises(LogGapError):
         begin_after(context_of(lab), 5)

@@ -158,7 +158,7 @@ def test_a_query_ends_at_ddl_that_it_does_not_know_and_goes_on_from_its_checkpoi
     connector.commit()
     with pytest.raises(StreamingQueryException) as raised:
         query.processAllAvailable()
-    assert re.search(r"LAB.T has another structure since SCN \d+.*MODIFY \(n NUMBER", str(raised.value), re.DOTALL)
+    assert re.search(r"LAB.T has a different structure since SCN \d+.*MODIFY \(n NUMBER", str(raised.value), re.DOTALL)
     target.run(stream(spark, file, table="LAB.T"))
     assert [row["after"]["N"] for row in target.rows()] == [7, 7, Decimal("9.50")]
     connector.sink.close()
@@ -190,7 +190,7 @@ def test_a_checkpoint_of_other_segments_is_refused(spark: SparkSession, tmp_path
         writes(connector, 1, 2)
         connector.sink.close()
         if name == "second":
-            with pytest.raises(StreamingQueryException, match="were begun again since the query read"):
+            with pytest.raises(StreamingQueryException, match="were started over after the query read"):
                 target.run(stream(spark, file))
         else:
             target.run(stream(spark, file))

@@ -147,7 +147,7 @@ def test_a_record_that_does_not_fit_its_schema_quarantines_its_table_only(
     assert lake(spark, config, other) == [WANTED]
     (failed,) = StateTable(spark, LakePaths(config).state).read().failed.items()
     assert failed[0] == "LAB.ODD$ITEM"
-    assert "holds 1 records that are no change events of minercdc" in failed[1]
+    assert "holds 1 records that are not change events of minercdc" in failed[1]
 
 
 @FORMATS

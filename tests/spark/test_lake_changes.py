@@ -79,7 +79,7 @@ def test_a_running_query_ends_at_ddl_that_it_does_not_know_and_goes_on_when_it_i
     connector.commit()
     with pytest.raises(StreamingQueryException) as raised:
         query.processAllAvailable()
-    assert re.search(r"LAB.T has another structure since SCN \d+.*MODIFY \(n NUMBER", str(raised.value))
+    assert re.search(r"LAB.T has a different structure since SCN \d+.*MODIFY \(n NUMBER", str(raised.value))
     assert found == [7, 8]
     query = started()
     query.processAllAvailable()

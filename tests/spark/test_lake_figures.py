@@ -46,7 +46,7 @@ def test_figures_count_what_was_read_and_merged_and_name_what_is_in_trouble(
         assert (good.merged, good.waiting, good.failures, good.failure, good.lag(1e9)) == (3, 0, 0, "", 0.0)
         assert good.merges.count == 1
         assert (bad.merged, bad.waiting, bad.failures) == (0, 4, 1)
-        assert "no change events" in bad.failure
+        assert "not change events" in bad.failure
         assert bad.lag(1000.0) == 1000.0 - 104  # the commit time of its first row
     finally:
         lake.stop()

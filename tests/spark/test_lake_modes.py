@@ -277,7 +277,7 @@ def test_every_mode_keeps_one_history(
         lake.stop()
     failed = StateTable(spark, LakePaths(other).state).read().failed
     assert list(failed) == ["LAB.KEYED_APPEND"]
-    assert "is to be kept as scd2" in failed["LAB.KEYED_APPEND"]
+    assert "is configured as scd2" in failed["LAB.KEYED_APPEND"]
     assert rebuild(spark, other, "LAB.KEYED_APPEND").source == "the change log"
     for table in ("KEYED_APPEND", "KEYED_SCD2"):
         found = kept(spark, config, table, ["valid_from_scn", "valid_to_scn"])

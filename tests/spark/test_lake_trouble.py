@@ -45,7 +45,7 @@ def test_what_is_wrong_with_one_table_stops_only_that_one_and_a_deleted_table_co
     assert lake(spark, config, GOOD) == [{"ID": 1}]
     (quarantined,) = [r.getMessage() for r in caplog.records if "quarantined" in r.getMessage()]
     assert "LAB.BAD is quarantined: MC-8001: topic" in quarantined
-    assert "holds 1 records that are no change events" in quarantined
+    assert "holds 1 records that are not change events" in quarantined
     assert any(f"topic {prefix}.LAB.FOREIGN has the connector's prefix" in r.getMessage() for r in caplog.records)
     shutil.rmtree(Path(config.lake.minercdc_lake_path) / "LAB" / "GOOD")
     connector.change(Op.CREATE, None, ("3",), GOOD)

@@ -1,4 +1,4 @@
-"""A TCP connection in frames: a length in 32 bits, then so many bytes."""
+"""A TCP connection with frames: a 32-bit length, then that number of bytes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class FramedConnection:
             if not self._filled(max(deadline - monotonic(), 0.0)):
                 if self._buffer and monotonic() - self._since > self._timeout:
                     raise TransientSourceError(
-                        f"{self.name} sent {len(self._buffer)} bytes of a message, and not its rest for {self._timeout:g} s"
+                        f"{self.name} sent {len(self._buffer)} bytes of a message, and then nothing for {self._timeout:g} s"
                     )
                 return None
 
@@ -88,7 +88,7 @@ class FramedConnection:
         self._socket.close()
 
     def _taken(self) -> bytes | None:
-        """Take out the frame that the buffer begins with; None while it is not whole. Raises SourceError as `receive`."""
+        """Take out the frame that the buffer begins with; None while it is not whole."""
         if len(self._buffer) < _HEAD:
             return None
         length = int.from_bytes(self._buffer[:_HEAD], self._order)
@@ -100,8 +100,7 @@ class FramedConnection:
         return frame
 
     def _filled(self, seconds: float) -> bool:
-        """Wait for bytes, at most so many seconds, and add them to the buffer; False when none came. Raises TransientSourceError
-        when the connection broke or is closed."""
+        """Wait for bytes, at most so many seconds, and add them to the buffer; False when none came."""
         try:
             if not self._poll.poll(seconds * 1000):
                 return False
@@ -120,5 +119,5 @@ class FramedConnection:
         if length > self._longest:
             raise SourceError(
                 f"{self.name} announces a message of {length} bytes; {self._limit} is {self._longest}",
-                hint="Raise it if rows are that long; else another program listens on that port.",
+                hint="Raise it if rows are that long; otherwise a different program is listening on that port.",
             )

@@ -1,4 +1,4 @@
-"""The oldest transaction that is not delivered: nothing that the server sends later began before it.
+"""Tracks the oldest undelivered transaction: everything that the server sends later began after it.
 
 The stream does not show it: a transaction comes once it has committed. V$TRANSACTION does. What is read there at an SCN holds as
 soon as every commit up to that SCN is delivered: each transaction that comes later was open then, or began after it.

@@ -35,8 +35,8 @@ def adopt(offset: Offset | None, name: str, *, handover_scn: int | None) -> Offs
     if handover_scn is None or offset.position is None:
         unfinished = " unfinished snapshot" if offset.position is None else " position"
         raise ConfigError(
-            [f"database.connection.adapter={name} cannot go on from the stored{unfinished} of {offset.adapter}"],
-            hint=f"Set it back to {offset.adapter}; or, once its snapshot is finished, give minercdc.handover.scn, an SCN up to"
+            [f"database.connection.adapter={name} cannot continue from the stored{unfinished} of {offset.adapter}"],
+            hint=f"Set it back to {offset.adapter}; or, once its snapshot is finished, set minercdc.handover.scn to an SCN up to"
             f" which {offset.adapter} has delivered every commit; or use another connector name.",
         )
     return replace(offset, position=None, partial=None, snapshot=None)

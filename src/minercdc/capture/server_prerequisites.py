@@ -1,4 +1,4 @@
-"""What `olr` and `fors_olr` need of the database whose redo a server reads for them; the server has needs of its own."""
+"""Checks the prerequisites of `olr` and `fors_olr` in the source database; the server that reads the redo has separate ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ServerPrerequisites:
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """Findings about ARCHIVELOG mode and supplemental logging of `tables`, as `redo_findings`, which names the errors;
         none when both are right."""
-        yield from redo_findings(connection, tables, without_minimal="redo does not hold whole rows")
+        yield from redo_findings(connection, tables, without_minimal="redo does not contain whole rows")
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """A finding, not blocking, for each table with columns whose values do not come: large types that redo has no values of,
@@ -47,7 +47,7 @@ class ServerPrerequisites:
             if names:
                 yield Finding(
                     f"{table.id}: {self._without_values}: {', '.join(names)}",
-                    "Leave the table out, or set event.processing.failure.handling.mode=warn to go on without its changes.",
+                    "Leave the table out, or set event.processing.failure.handling.mode=warn to continue without its changes.",
                     blocking=False,
                     rule="mined-types",
                 )

@@ -22,6 +22,6 @@ def loaded(from_json: Callable[[Mapping[str, Any]], P], saved: Mapping[str, Json
         return from_json(saved)
     except WRONG as error:
         raise ConfigError(
-            [f"the stored offset is no position of {adapter}: {reason(error)}"],
+            [f"the stored offset is not a position of {adapter}: {reason(error)}"],
             hint="database.connection.adapter was changed: use another connector name, or remove its offset.",
         ) from error

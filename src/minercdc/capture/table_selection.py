@@ -1,4 +1,4 @@
-"""Which tables a configuration captures, and what reports call them."""
+"""Selects the captured tables of a configuration, and their names in reports."""
 
 from __future__ import annotations
 

@@ -125,10 +125,10 @@ def _refuse_undecoded(arguments: Sequence[str]) -> None:
             argument.encode()
         except UnicodeEncodeError:
             encoding, shown = sys.getfilesystemencoding(), os.fsencode(argument).decode("ascii", "backslashreplace")
-            problems.append(f"argument {number}: {shown} is no text in {encoding}, the locale's encoding")
+            problems.append(f"argument {number}: {shown} is not valid text in {encoding}, the encoding of the locale")
     if problems:
         raise ConfigError(
-            problems, hint="Type it in that encoding, or set LC_ALL to a locale that has the encoding you type in."
+            problems, hint="Type it in that encoding, or set LC_ALL to a locale with the encoding of your terminal."
         )
 
 
@@ -167,13 +167,14 @@ def run(
     verbose: Verbose = False,
     log_interval: Annotated[float, typer.Option(help="Seconds between progress lines when there is no terminal.")] = 5.0,
     until_eof: Annotated[
-        bool, typer.Option("--until-eof", help="Stop when standard input ends, as it does with the process that holds it.")
+        bool,
+        typer.Option("--until-eof", help="Stop when standard input ends, for example because the parent process has ended."),
     ] = False,
     standby: Annotated[
         bool,
         typer.Option(
             "--standby",
-            help="Wait until the instance that has the connector dies or hangs, then take over; needs Kafka transactions.",
+            help="Wait until the instance that owns the connector dies or hangs, then take over; needs Kafka transactions.",
         ),
     ] = False,
 ) -> None:
@@ -219,7 +220,7 @@ def check(
         typer.Argument(metavar="CONFIG", help="The connector's configuration.", show_default=False, callback=name_config),
     ] = None,
     rules: Annotated[
-        bool, typer.Option("--rules", help="Print all rules and grants as Markdown, and examine nothing.")
+        bool, typer.Option("--rules", help="Print all rules and grants as Markdown without examining anything.")
     ] = False,
 ) -> None:
     """Print what database, Kafka, registry and disk lack, with what it is for and what fixes it; exit status 3 when capture cannot start."""
@@ -229,7 +230,7 @@ def check(
         sys.stdout.write(checks_page())
         return
     if config is None:
-        raise typer.BadParameter("the file of the configuration is needed, or --rules")
+        raise typer.BadParameter("give the configuration file, or --rules")
     Stop(patience=0, status=UNFINISHED)  # the clients' calls do not let Python's handlers run while a server does not answer
     from minercdc.config.load import load_config
     from minercdc.operate.check.config_imports import not_loadable
@@ -266,7 +267,8 @@ def verify(config: ConfigFile, table: OneTable = None, verbose: Verbose = False)
 @app.command()
 def config(
     file: Annotated[
-        Path | None, typer.Argument(metavar="[CONFIG]", help="Print what is in force with this file.", show_default=False)
+        Path | None,
+        typer.Argument(metavar="[CONFIG]", help="Print the properties in force with this file.", show_default=False),
     ] = None,
 ) -> None:
     """Print every property in force with a file: value, origin, effect; without one, all properties as Markdown."""
@@ -347,9 +349,11 @@ def kafka(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: a free one.")] = 9092,
     data: Annotated[Path, typer.Option(help="Where the topics are kept.")] = Path(".minercdc-kafka"),
-    advertised: Annotated[str, typer.Option(help="HOST:PORT that clients are sent to; default where it listens.")] = "",
+    advertised: Annotated[
+        str, typer.Option(help="HOST:PORT that the broker advertises to clients; default the address it listens on.")
+    ] = "",
     external: Annotated[
-        str, typer.Option(help="HOST:PORT for clients of another network, as of a container's host; it listens there, too.")
+        str, typer.Option(help="HOST:PORT of a second listener for clients in another network, such as a container's host.")
     ] = "",
 ) -> None:
     """Run a single-node Kafka broker in the foreground; prints `ready HOST:PORT` when clients may connect."""
@@ -379,7 +383,7 @@ def registry(
 
 
 def _serve(server: KafkaBroker | LocalRegistry, stop: Stop, lines: Sequence[str]) -> None:
-    """Print what clients need of a server that was started; run it until stopped. Raises LocalServiceError when it ends by itself."""
+    """Print what clients need of a server that was started; run it until stopped."""
     try:
         print(*lines, sep="\n", flush=True)
         while not stop.wait(0.2):

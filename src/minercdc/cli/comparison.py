@@ -1,4 +1,4 @@
-"""What `verify` and `lake verify` print: a bar, what differs as it is found, and a last line that says it all."""
+"""The output of `verify` and `lake verify`: a progress bar, each difference as it is found, and a final summary."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def summary(counters: Counters, rate: Rate) -> str:
     """The counters in one line; unless this is a standby or the initial snapshot runs, up to three requested snapshots follow, each
     after `; `."""
     if counters.phase == "standby":
-        return "standby: waiting for the instance that has the connector to die or hang"
+        return "standby: waiting for the owner of the connector to die or hang"
     if counters.phase == "snapshot":
         done, expected = counters.scanned()
         per_second = rate.look(done)

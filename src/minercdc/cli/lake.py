@@ -68,7 +68,7 @@ lake = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     subcommand_metavar="CONFIG | COMMAND [ARGS]...",
-    help="Keep Delta tables equal to the source until stopped: minercdc lake CONFIG. Or one of the commands.",
+    help="Keep Delta tables equal to the source until stopped (minercdc lake CONFIG), or run one of the commands.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -76,7 +76,7 @@ lake = typer.Typer(
 @contextmanager
 def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
     """A session of this process, which ends with the block. Sets `stop.leaving`, so that the JVM does not outlast the
-    process. Raises ConfigError when the sink is not Kafka, and as `lake.spark.session.session`."""
+    process."""
     from minercdc.lake.spark.session import session
     from minercdc.local.spark import end_java, kill_java
     from minercdc.sinks.opening import need_kafka
@@ -96,8 +96,7 @@ def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
 
 @contextmanager
 def _metrics(config: ConnectorConfig, figures: LakeFigures) -> Iterator[None]:
-    """Serves the figures while the block lasts, where a port is configured. Raises ConfigError when it cannot be listened
-    on. A line in the log says where they are."""
+    """Serves the figures while the block lasts, where a port is configured. A line in the log says where they are."""
     if config.lake.minercdc_lake_http_port is None:
         yield
         return
@@ -153,7 +152,7 @@ def verify(config: ConfigFile, table: OneTable = None, verbose: Verbose = False)
 def snapshot(
     config: ConfigFile,
     table: OneTable = None,
-    scn: Annotated[int | None, typer.Option(min=1, help="Read as of this SCN; default the present one.")] = None,
+    scn: Annotated[int | None, typer.Option(min=1, help="Read as of this SCN; default: the present SCN.")] = None,
     verbose: Verbose = False,
 ) -> None:
     """Read tables from Oracle AS OF one SCN into the lake, without Kafka; the connector streams what is committed after it."""
@@ -231,7 +230,7 @@ def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = Fals
 @lake.command()
 def rebuild(
     config: ConfigFile,
-    table: Annotated[str, typer.Option("--table", metavar="SCHEMA.TABLE", help=f"The table to make again{OF_SEVERAL}.")],
+    table: Annotated[str, typer.Option("--table", metavar="SCHEMA.TABLE", help=f"The table to rebuild{OF_SEVERAL}.")],
     verbose: Verbose = False,
 ) -> None:
     """Make a table again, from the change log where that has all of it, else from Oracle; its quarantine ends with that."""

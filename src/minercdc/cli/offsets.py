@@ -1,4 +1,4 @@
-"""`minercdc offsets`: where a connector goes on, and another place for it to go on from."""
+"""`minercdc offsets`: shows and changes the stored offset of a connector."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from minercdc.cli.stopping import UNFINISHED, Stop
 if TYPE_CHECKING:
     from minercdc.operate.offsets.move import Repositioning
 
-offsets = typer.Typer(no_args_is_help=True, help="Show, move, take along or remove the stored offset of a connector.")
-Yes = Annotated[bool, typer.Option("--yes", help="Store it; otherwise it is only shown.")]
+offsets = typer.Typer(no_args_is_help=True, help="Show, move, export, import or remove the stored offset of a connector.")
+Yes = Annotated[bool, typer.Option("--yes", help="Store the result; without --yes it is only shown.")]
 
 
 @offsets.callback()
 def _group() -> None:
-    """Show, move, take along or remove the stored offset of a connector."""
+    """Show, move, export, import or remove the stored offset of a connector."""
 
 
 @offsets.command()
@@ -36,7 +36,7 @@ def show(config: ConfigFile, verbose: Verbose = False) -> None:
     stored = read_stored(loaded)
     name = loaded.identity.name
     if stored is None:
-        _out().print(f"connector {name} has no offset: its next start is the first one")
+        _out().print(f"connector {name} has no offset: its next start is its first start")
         return
     _out().print(f"connector {name}, topic.prefix {loaded.identity.topic_prefix}")
     for what, how in report(loaded, stored):
@@ -68,7 +68,7 @@ def import_offset(
     from_debezium: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE_OR_TOPIC", help="In place of FILE: Debezium's offset file, or Kafka Connect's offset topic."
+            metavar="FILE_OR_TOPIC", help="Debezium's offset file or Kafka Connect's offset topic, instead of FILE."
         ),
     ] = None,
     yes: Yes = False,
@@ -104,8 +104,10 @@ def import_offset(
 @offsets.command(name="set")
 def set_offset(
     config: ConfigFile,
-    scn: Annotated[int | None, typer.Option(min=1, help="The stream delivers what was committed after it.")] = None,
-    time: Annotated[str | None, typer.Option(help="In place of --scn: ISO 8601; UTC unless it has an offset.")] = None,
+    scn: Annotated[
+        int | None, typer.Option(min=1, help="The stream delivers changes that were committed after this SCN.")
+    ] = None,
+    time: Annotated[str | None, typer.Option(help="A time instead of --scn: ISO 8601; UTC unless it has an offset.")] = None,
     yes: Yes = False,
     verbose: Verbose = False,
 ) -> None:

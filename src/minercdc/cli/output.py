@@ -1,4 +1,4 @@
-"""What several commands share: their options, where they log to, and the bar of a download."""
+"""Code that several commands share: options, logging, and the progress bar of a download."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`minercdc record` and `minercdc replay`: a mining session in a file, and what the connector makes of it."""
+"""`minercdc record` and `minercdc replay`: recording a mining session in a file, and decoding it again."""
 
 from __future__ import annotations
 
@@ -22,15 +22,13 @@ def record(
     seconds: Annotated[
         float | None,
         typer.Option(
-            min=0, help="Record for so long; by default until what is committed now has been read.", show_default=False
+            min=0, help="Seconds to record; by default until everything committed now has been read.", show_default=False
         ),
     ] = None,
-    rows: Annotated[int, typer.Option(min=1, help="End after about so many rows of V$LOGMNR_CONTENTS.")] = 1_000_000,
+    rows: Annotated[int, typer.Option(min=1, help="Stop after about this number of rows of V$LOGMNR_CONTENTS.")] = 1_000_000,
     replace_values: Annotated[
         bool,
-        typer.Option(
-            "--replace-values", help="Put other values of the same form in place of those of rows, and of users' names."
-        ),
+        typer.Option("--replace-values", help="Replace values of rows and user names by other values of the same form."),
     ] = False,
     verbose: Verbose = False,
 ) -> None:
@@ -51,7 +49,7 @@ def record(
     if stored is None:
         raise ConfigError(
             [f"connector {loaded.identity.name} has no offset to record from"],
-            hint="Run it first, or give it one: minercdc offsets set CONFIG --scn N --yes.",
+            hint="Run it first, or store an offset: minercdc offsets set CONFIG --scn N --yes.",
         )
     made = make(loaded, stored, output, Limits(seconds, rows), stop, replaced=replace_values)
     _say(made, output, replaced=replace_values)
@@ -59,18 +57,20 @@ def record(
 
 def _say(made: Recorded, output: Path, *, replaced: bool) -> None:
     records = sum(made.tally.topics.values())
-    sys.stdout.write(f"{output}: {made.rows} rows of V$LOGMNR_CONTENTS, of which the connector makes {records} records\n")
+    sys.stdout.write(
+        f"{output}: {made.rows} rows of V$LOGMNR_CONTENTS; the connector produces {records} records from them\n"
+    )
     if made.error is not None:
         sys.stdout.write(f"the session ended with an error, which is recorded: {made.error}\n")
     elif not made.complete:
-        sys.stdout.write("it ends before what was committed when it began\n")
+        sys.stdout.write("it ends before the last commit at its beginning\n")
     if not replaced:
-        sys.stdout.write("it holds values of rows: --replace-values records others in their place\n")
+        sys.stdout.write("it contains values of rows: --replace-values records replacements instead\n")
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `minercdc record` wrote.")],
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no records, only how it ends.")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `minercdc record` wrote.")],
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only how the replay ends, no records.")] = False,
     verbose: Verbose = False,
 ) -> None:
     """Decode a recorded mining session: print topic, key and value of each record as the connector makes them, and end as it ended."""

@@ -57,9 +57,7 @@ def _serve(config: ConnectorConfig, stop: Stop) -> None:
 
 
 def _schemas(config: ConnectorConfig) -> None:
-    """Generate what is missing in the registry, and print as Databus's generator does. Raises RelayError when the registry
-    cannot be read or written, SourceError or PrerequisiteError when Oracle cannot be reached or read, and ConfigError
-    when the configuration does not fit the tables."""
+    """Generate what is missing in the registry, and print as Databus's generator does."""
     from minercdc.messages.configured import key_columns, published_columns
     from minercdc.relay.server.process import registry_of
 

@@ -17,19 +17,17 @@ from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.errors import ConfigError
 from minercdc.stream.offset import JsonValue
 
-signals = typer.Typer(no_args_is_help=True, help="Ask a running connector for something.")
+signals = typer.Typer(no_args_is_help=True, help="Send a signal to a running connector.")
 
 Channel = Annotated[
     str,
-    typer.Option(
-        help="source, kafka, file or http; default the first of signal.enabled.channels that can be used from here."
-    ),
+    typer.Option(help="source, kafka, file or http; default: the first usable channel of signal.enabled.channels."),
 ]
-Identity = Annotated[str, typer.Option("--id", help="Id of the signal; default a new one.")]
+Identity = Annotated[str, typer.Option("--id", help="Id of the signal; default: a new id.")]
 Wait = Annotated[
     bool,
     typer.Option(
-        "--wait", help="Wait for the answer and print it; status 1 unless it is COMPLETED and every table was read."
+        "--wait", help="Wait for the answer and print it; exit status 1 unless it is COMPLETED and every table was read."
     ),
 ]
 Timeout = Annotated[float, typer.Option(help="Seconds that --wait waits for the next notification.")]
@@ -75,12 +73,12 @@ def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValu
     # A row of the signal table comes with the stream, which waits for this very signal.
     useless = "source" if kind == "resume-streaming" else ""
     if useless and how.channel == useless:
-        raise ConfigError(["--channel source: its signals come with the stream, which is paused; take kafka, file or http"])
+        raise ConfigError(["--channel source: its signals arrive with the stream, which is paused; use kafka, file or http"])
     if kind == "pause-streaming" and not config.signals.answers_while_paused:
         raise ConfigError(
             [
-                "signal.enabled.channels: nothing could resume the stream, since signals by source come with it; add kafka, file or"
-                " http, then restart the connector"
+                "signal.enabled.channels: nothing could resume the stream, because signals of channel source arrive with it;"
+                " add kafka, file or http, then restart the connector"
             ]
         )
     channel = how.channel or usable_channel(config, useless)
@@ -91,7 +89,7 @@ def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValu
     if source is None:
         return
     final, all_read = "", True
-    with waiting(f"the answer, {how.timeout:g} s at most for each next part of it") as show:
+    with waiting(f"the answer, at most {how.timeout:g} s for each part") as show:
         for answer in answers(source, identity, how.timeout):
             final, all_read = answer["type"], all_read and not is_failure(answer)
             details = {key: value for key, value in answer["additional_data"].items() if key != "connector_name"}
@@ -117,7 +115,7 @@ def execute_snapshot(
         list[str] | None,
         typer.Option(help="PATTERN=FILTER: a predicate (incremental) or a SELECT (blocking) for tables of that pattern."),
     ] = None,
-    surrogate_key: Annotated[str, typer.Option(help="Column to read in order of instead of the key.")] = "",
+    surrogate_key: Annotated[str, typer.Option(help="Column that orders the rows instead of the key.")] = "",
     channel: Channel = "",
     identity: Identity = "",
     wait: Wait = False,
@@ -142,7 +140,7 @@ def execute_snapshot(
 def stop_snapshot(
     context: typer.Context,
     collection: Collections = None,
-    kind: Annotated[str, typer.Option("--type", help="incremental or blocking; default both.")] = "",
+    kind: Annotated[str, typer.Option("--type", help="incremental or blocking; default: both.")] = "",
     channel: Channel = "",
     identity: Identity = "",
     wait: Wait = False,
@@ -169,10 +167,10 @@ def _without_data(kind: str, meaning: str) -> None:
         _send(context, _How(channel, identity, wait, timeout), kind, {})
 
 
-_without_data("pause-snapshot", "Let incremental snapshots wait.")
-_without_data("resume-snapshot", "Let paused incremental snapshots go on.")
-_without_data("pause-streaming", "Let the stream wait, also over a restart, until resume-streaming.")
-_without_data("resume-streaming", "Let a paused stream go on.")
+_without_data("pause-snapshot", "Pause incremental snapshots.")
+_without_data("resume-snapshot", "Resume paused incremental snapshots.")
+_without_data("pause-streaming", "Pause the stream until resume-streaming, also across restarts.")
+_without_data("resume-streaming", "Resume a paused stream.")
 
 
 @signals.command("resume-table")

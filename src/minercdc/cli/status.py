@@ -1,4 +1,4 @@
-"""`minercdc status CONFIG`: what a running connector is doing, as its port says."""
+"""`minercdc status CONFIG`: shows the status of a running connector, read from its HTTP port."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _fetch(path: Path) -> dict[str, Any]:
     config = load_config(path)
     port = config.signals.minercdc_http_port
     if not port:
-        raise ConfigError(["minercdc.http.port: needed to look at a running connector, and not 0"])
+        raise ConfigError(["minercdc.http.port: needed to look at a running connector; must not be 0"])
     return fetch_status(config.signals.minercdc_http_host, port, http_token(config))
 
 

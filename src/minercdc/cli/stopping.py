@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: one line, within seconds; status 0 of a command that runs until it is stopped, 130 of one that was to end by itself."""
+"""Ctrl-C and SIGTERM: one line, within seconds; status 0 for a command that runs until it is stopped, 130 for one that ends by itself."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Stop(threading.Event):
 
     def _give_up(self) -> None:
         """End without waiting: as safe as a crash, since the offset is committed with the records or not at all."""
-        self._leave("a server does not answer; leaving without waiting for it, nothing is lost")
+        self._leave("a server does not answer; stopping without waiting for it. Nothing is lost")
 
     def _leave(self, message: str) -> None:
         self.leaving()

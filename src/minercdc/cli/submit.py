@@ -1,4 +1,4 @@
-"""What spark-submit runs: `minercdc lake` in the application that it starts.
+"""The program for spark-submit: `minercdc lake` in the application that it starts.
 
     spark-submit OPTIONS .../minercdc/cli/submit.py [verify | snapshot] CONFIG
 

@@ -15,12 +15,12 @@ from minercdc.cli.stopping import Stop
 def tail(
     config: ConfigFile,
     table: Annotated[
-        str | None, typer.Argument(metavar="[TABLE]", help="SCHEMA.TABLE, TABLE or a topic; default all captured tables.")
+        str | None, typer.Argument(metavar="[TABLE]", help="SCHEMA.TABLE, TABLE or a topic; default: all captured tables.")
     ] = None,
     since: Annotated[
-        str | None, typer.Option(help="Begin with messages of this time: ISO 8601, UTC unless it has an offset.")
+        str | None, typer.Option(help="Begin with messages of this time (ISO 8601; UTC unless it has an offset).")
     ] = None,
-    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="End after so many messages.")] = None,
+    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after this number of messages.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print each message as JSON on one line.")] = False,
     verbose: Verbose = False,
 ) -> None:
@@ -44,5 +44,5 @@ def _moment(text: str) -> datetime:
     try:
         given = datetime.fromisoformat(text)
     except ValueError:
-        raise typer.BadParameter(f"{text} is no time of ISO 8601, such as 2026-11-23T05:00:00Z") from None
+        raise typer.BadParameter(f"{text} is not an ISO 8601 time, such as 2026-11-23T05:00:00Z") from None
     return given if given.tzinfo else given.replace(tzinfo=UTC)

@@ -23,20 +23,21 @@ if TYPE_CHECKING:
 
 txlog = typer.Typer(
     no_args_is_help=True,
-    help="Make, check and remove the objects that the adapter txlog needs, as the tables' owner, and purge its log.",
+    help="As the owner of the tables, create, check and remove the objects of the adapter txlog, and purge its log.",
 )
 Readers = Annotated[
     list[Path],
     typer.Argument(
-        metavar="CONFIG..", help="Of every connector and relay that reads the log; the first one's user owns it."
+        metavar="CONFIG..",
+        help="Configurations of all connectors and relays that read the log; the first one's user owns the log.",
     ),
 ]
-Print = Annotated[bool, typer.Option("--print", help="Only print the SQL, and change nothing.")]
+Print = Annotated[bool, typer.Option("--print", help="Only print the SQL; change nothing.")]
 
 
 @txlog.callback()
 def _group() -> None:
-    """Make, check and remove the objects that the adapter txlog needs, as the tables' owner, and purge its log."""
+    """As the owner of the tables, create, check and remove the objects of the adapter txlog, and purge its log."""
 
 
 @txlog.command()
@@ -50,7 +51,7 @@ def install(config: ConfigFile, only_print: Print = False) -> None:
         return
     with closing(_connected(loaded)) as connection:
         made = make(connection, _tables(connection, loaded), lambda what: _out().print(what))
-    _out().print("installed" if made else "nothing to do: everything is there")
+    _out().print("installed" if made else "nothing to do: everything exists")
 
 
 @txlog.command()
@@ -67,11 +68,9 @@ def check(config: ConfigFile) -> None:
         _out().print(f"{'wrong' if one.problem else 'ok   '}  {one.what}{': ' if one.problem else ''}{one.problem}")
     wrong = sum(bool(one.problem) for one in found)
     if wrong:
-        _out().print(
-            pasteable(f"{wrong} of {len(found)} objects are not as they ought to be: minercdc txlog install CONFIG")
-        )
+        _out().print(pasteable(f"{wrong} of {len(found)} objects are missing or wrong. Run: minercdc txlog install CONFIG"))
         raise SystemExit(3)
-    _out().print(f"all {len(found)} objects are there, valid and current")
+    _out().print(f"all {len(found)} objects exist, valid and current")
 
 
 @txlog.command()
@@ -88,7 +87,7 @@ def remove(config: ConfigFile, only_print: Print = False) -> None:
             typer.echo(script(list(removals(read_existing(connection)))))
             return
         count = take_away(connection, lambda what: _out().print(what))
-    _out().print("removed" if count else "nothing to do: nothing is there")
+    _out().print("removed" if count else "nothing to do: there are no objects")
 
 
 @txlog.command()
@@ -109,19 +108,18 @@ def _name(config: ConnectorConfig) -> str:
 
 
 def _read_up_to(config: ConnectorConfig) -> int:
-    """The commit SCN up to which a connector has delivered the log, as it stored it last. Raises ConfigError when it stored none or
-    is of another adapter, and as `_position`."""
+    """The commit SCN up to which a connector has delivered the log, as it stored it last."""
     from minercdc.capture.txlog.position import TxlogPosition
 
     position = _position(config)
     if not isinstance(position, TxlogPosition):
-        how = "has no offset yet" if position is None else "goes on from a position of another adapter"
-        raise ConfigError([f"connector {_name(config)} {how}, so what it has read of the log of transactions is not known"])
+        how = "has no offset yet" if position is None else "continues from a position of another adapter"
+        raise ConfigError([f"connector {_name(config)} {how}, so it is unknown how far it has read the log of transactions"])
     return position.whole_scn
 
 
 def _position(config: ConnectorConfig) -> Position | None:
-    """What the connector or relay goes on from; None when it stored nothing. Raises as `stored_position`, of a relay RelayError."""
+    """What the connector or relay goes on from; None when it stored nothing."""
     from minercdc.operate.offsets.read import position_of, stored_position
 
     if config.sink.debezium_sink_type != "relay":
@@ -160,8 +158,7 @@ def _owner(config: ConnectorConfig) -> str:
 
 
 def _tables(connection: oracledb.Connection, config: ConnectorConfig) -> list[TableSchema]:
-    """The captured tables, and the signal table if there is one. Raises ConfigError for those that cannot be sources,
-    SourceError or PrerequisiteError when they cannot be read."""
+    """The captured tables, and the signal table if there is one."""
     from minercdc.capture.table_selection import table_filter
     from minercdc.capture.txlog.installation import refuse_unusable
     from minercdc.oracle.connect import database_name
@@ -176,8 +173,7 @@ def _tables(connection: oracledb.Connection, config: ConnectorConfig) -> list[Ta
 
 def _script(config: ConnectorConfig) -> str:
     """SQL that makes what is missing in the database; everything where it does not answer and `table.include.list` has
-    plain names. Raises ConfigError for tables that cannot be sources, and when it neither answers nor are there such
-    names."""
+    plain names."""
     from minercdc.capture.txlog.dictionary import Existing, read_existing
     from minercdc.capture.txlog.installation import objects, refuse_unmakeable
     from minercdc.capture.txlog.printing import script, tables_by_name
@@ -198,7 +194,7 @@ def _script(config: ConnectorConfig) -> str:
         if not named:
             raise ConfigError(
                 [
-                    f"--print without a database ({error.message}) needs table.include.list, with plain names of the tables of {_owner(config)}"
+                    f"--print cannot reach the database ({error.message}) and needs table.include.list with plain names of tables of {_owner(config)}"
                 ]
             ) from error
         return script(list(objects(Existing(), named)), without_columns=True)

@@ -77,12 +77,12 @@ def _replicator(sections: Mapping[str, Any]) -> Iterator[str]:
 
 def _redo_sql(sections: Mapping[str, Any]) -> Iterator[str]:
     if sections["capture"].lob_enabled and sections["log_mining"].log_mining_include_redo_sql:
-        yield "log.mining.include.redo.sql: does not go with lob.enabled, whose events have many statements"
+        yield "log.mining.include.redo.sql: cannot be used with lob.enabled, with which an event has many statements"
 
 
 def _signal_table_of_marks(sections: Mapping[str, Any]) -> Iterator[str]:
     if sections["incremental"].marks and not sections["signals"].signal_data_collection:
-        yield "signal.data.collection: needed, since incremental.snapshot.watermarking.strategy writes marks (scn does not)"
+        yield "signal.data.collection: required, because incremental.snapshot.watermarking.strategy writes marks (scn writes none)"
 
 
 def _user_of_marks(sections: Mapping[str, Any]) -> Iterator[str]:
@@ -94,16 +94,16 @@ def _user_of_marks(sections: Mapping[str, Any]) -> Iterator[str]:
     excluded = [name.upper() for name in mining.log_mining_username_exclude_list]
     if user in excluded or (included and user not in included):
         yield (
-            "log.mining.username.include.list, .exclude.list: leave out the transactions of database.user, which writes the"
-            " marks of incremental.snapshot.watermarking.strategy (scn does without)"
+            "log.mining.username.include.list, .exclude.list: exclude the transactions of database.user, which writes"
+            " the marks of incremental.snapshot.watermarking.strategy (scn needs none)"
         )
 
 
 def _marks_of_txlog(sections: Mapping[str, Any]) -> Iterator[str]:
     if sections["database"].database_connection_adapter == "txlog" and sections["incremental"].marks == "delete":
         yield (
-            "incremental.snapshot.watermarking.strategy: insert_delete does not go with database.connection.adapter=txlog, which"
-            " sees no DELETE; set insert_insert or scn"
+            "incremental.snapshot.watermarking.strategy: insert_delete cannot be used with database.connection.adapter=txlog,"
+            " which does not see DELETE; set insert_insert or scn"
         )
 
 
@@ -111,7 +111,7 @@ def _texts(sections: Mapping[str, Any]) -> Iterator[str]:
     converters = sections["converters"]
     if sections["sink"].debezium_sink_type == "json" and not converters.is_text():
         given = f"key.converter={converters.key_converter}, value.converter={converters.value_converter}"
-        yield f"debezium.sink.type: json writes lines of JSON, and goes with JSON converters only, not with {given}"
+        yield f"debezium.sink.type: json writes lines of JSON and supports only JSON converters, not {given}"
 
 
 def _dead_letters(sections: Mapping[str, Any]) -> Iterator[str]:
@@ -122,7 +122,7 @@ def _dead_letters(sections: Mapping[str, Any]) -> Iterator[str]:
 def _durable_topic(sections: Mapping[str, Any]) -> Iterator[str]:
     if sections["log_mining"].minercdc_log_mining_buffer_durable == "topic" and not sections["sink"].is_kafka:
         sink = sections["sink"].debezium_sink_type
-        yield f"minercdc.log.mining.buffer.durable: topic needs debezium.sink.type=kafka, not {sink}; disk goes with each"
+        yield f"minercdc.log.mining.buffer.durable: topic needs debezium.sink.type=kafka, not {sink}; disk works with every sink"
 
 
 def _several_pdbs(sections: Mapping[str, Any]) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _several_pdbs(sections: Mapping[str, Any]) -> Iterator[str]:
     if sections["incremental"].marks:
         yield f"incremental.snapshot.watermarking.strategy: with {several}, no marks can be written to a table; set scn"
     if sections["capture"].minercdc_handover_scn is not None:
-        yield f"minercdc.handover.scn: with {several}, there is no hand-over from another adapter"
+        yield f"minercdc.handover.scn: with {several}, a hand-over from another adapter is not supported"
     if sections["sink"].debezium_sink_type == "relay":
         yield f"debezium.sink.type: relay does not go with {several}"
 

@@ -1,4 +1,4 @@
-"""What is a connector's only on its machine."""
+"""Identifies the connector on its machine."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class _Pair:
 
 
 def _mapping(text: str, is_json: bool) -> list[_Pair] | None:
-    """The pairs of the document; None when it is no mapping. Raises ValueError or YAMLError for text that cannot be parsed."""
+    """The pairs of the document; None when it is no mapping."""
     if is_json:
         json.loads(text)  # its own errors are clearer
         text = re.sub(r"\t", " ", text)  # a blank, which YAML does not take; within strings JSON has it escaped
@@ -126,8 +126,8 @@ def _value(node: yaml.Node, loader: yaml.SafeLoader) -> str | None | list[_Pair]
 
 
 def _scalar(node: yaml.Node) -> str:
-    """The text that stands there, `true` and `false` in lower case: as numbers and times of YAML, a password `012345` would
-    be 5349, and a name `on` true. Raises ConstructorError for a list, a mapping, or a tag that is not known here."""
+    """The text that stands there, `true` and `false` in lower case: as numbers and times of YAML, a password `012345`
+    would be 5349, and a name `on` true."""
     if not isinstance(node, yaml.ScalarNode):
         raise yaml.constructor.ConstructorError(None, None, "a value is expected, not a list or mapping", node.start_mark)
     if node.tag.removeprefix("tag:yaml.org,2002:") not in _TYPES:

@@ -1,4 +1,4 @@
-"""What `minercdc config FILE` prints: each property in force, its value, where it comes from, and what it does."""
+"""The output of `minercdc config FILE`: each property in force, its value, where it comes from, and what it does."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _effect_in_group(name: str) -> str:
 
 _OF_A_CLASS: Final = "An option of one of `converters` or `post.processors` (docs/messages.md)."
 _GROUPS: Final[Mapping[str, str]] = {
-    "transforms": "Transformations of records (docs/transforms.md).",
+    "transforms": "Options of transformations of records (docs/transforms.md).",
     "predicates": "Conditions of transformations (docs/transforms.md).",
     "column.mask.": "Values of these columns are masked (docs/messages.md).",
     "column.truncate.": "Values of these columns are cut (docs/messages.md).",

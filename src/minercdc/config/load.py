@@ -1,4 +1,4 @@
-"""From a file or mapping to a `ConnectorConfig`, every problem reported at once.
+"""Turns a file or mapping into a `ConnectorConfig`, and reports all problems at once.
 
 `files` reads, `providers` resolves placeholders, `renaming` has the other spellings of names, `checking` checks the sections.
 """
@@ -298,7 +298,7 @@ def _two_nodes(rest: Mapping[str, str], log_mining: Mapping[str, str]) -> Iterat
 
 def _of_another_database(connector_class: str) -> Iterator[str]:
     if connector_class and "oracle" not in connector_class.lower():
-        yield f"connector.class: {connector_class} does not read Oracle, as minercdc does; is this the right file?"
+        yield f"connector.class: {connector_class} does not read Oracle, as minercdc does; check that this is the right file"
 
 
 def _unknown(name: str) -> str:

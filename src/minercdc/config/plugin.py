@@ -24,7 +24,7 @@ def load_callable(name: str, of_property: str, *arguments: str) -> Callable[...,
         found = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         lost = isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == module.split(".")[0]
-        where = "; PYTHONPATH has to name the directory that it is in" if lost else ""
+        where = "; PYTHONPATH must contain its directory" if lost else ""
         raise ConfigError([f"{of_property}: {name} cannot be loaded: {error}{where}"]) from error
     except Exception as error:  # the module's own code
         raise ConfigError([f"{of_property}: {name} cannot be loaded: {error!r}"]) from error

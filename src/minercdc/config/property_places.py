@@ -1,4 +1,4 @@
-"""Where a property is given: file, line, and the name that it has there."""
+"""Records where a property is given: file, line and name."""
 
 from __future__ import annotations
 

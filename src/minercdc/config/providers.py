@@ -139,7 +139,7 @@ def _directory(parameters: Mapping[str, str]) -> Provider:
 
     def look_up(path: str, key: str) -> str:
         if "/" in key or key == "..":
-            raise ValueError(f"{key} is no name of a file")
+            raise ValueError(f"{key} is not a file name")
         return (allowed(path) / key).read_text(encoding="utf-8").rstrip("\r\n")
 
     return look_up
@@ -175,4 +175,4 @@ def _factory(kind: str) -> ProviderFactory:
         factory: ProviderFactory = installed[kind].load()
         return factory
     known = ", ".join((*_OF_KAFKA, *sorted(installed.names)))
-    raise ValueError(f"it is neither a provider of Kafka's nor an entry point of {ENTRY_POINTS}; known are {known}")
+    raise ValueError(f"it is neither one of Kafka's providers nor an entry point of {ENTRY_POINTS}; known are {known}")

@@ -156,7 +156,7 @@ def no_text(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        return "holds one half of a surrogate pair, or a byte that is no UTF-8; write the character itself, in UTF-8"
+        return "holds one half of a surrogate pair, or a byte that is not UTF-8; write the character itself, in UTF-8"
     return ""
 
 

@@ -25,7 +25,9 @@ class ConnectorIdentity(Section):
     The name that owns the offset, and the prefix of all topics."""
 
     name: str = Field(
-        "minercdc", min_length=1, description="Name of the connector; its offset and Kafka transactional id hang on it."
+        "minercdc",
+        min_length=1,
+        description="Name of the connector. The offset and the Kafka transactional id are stored under this name.",
     )
     topic_prefix: str = Field(
         description="Logical server name: root of every topic name. Letters, digits, dot, hyphen, underscore."
@@ -43,13 +45,15 @@ class ConnectorIdentity(Section):
 
 def _one_list(section: object, kind: str) -> Iterator[str]:
     if getattr(section, f"{kind}_include_list") and getattr(section, f"{kind}_exclude_list"):
-        yield f"{kind}.include.list: give it or {kind}.exclude.list, not both"
+        yield f"{kind}.include.list: set either this or {kind}.exclude.list"
 
 
 class TableFilterConfig(Section):
     """Which schemas, tables and columns are captured, and by which keys. Patterns are anchored and ignore case."""
 
-    schema_include_list: PatternList = Field((), description="Patterns of schemas to capture; default all but Oracle's own.")
+    schema_include_list: PatternList = Field(
+        (), description="Patterns of schemas to capture; default: all except Oracle's own."
+    )
     schema_exclude_list: PatternList = Field((), description="Patterns of schemas to leave out.")
     table_include_list: PatternList = Field((), description="Patterns of `SCHEMA.TABLE` to capture.")
     table_exclude_list: PatternList = Field((), description="Patterns of `SCHEMA.TABLE` to leave out.")
@@ -92,26 +96,26 @@ class CaptureConfig(Section):
     minercdc_handover_scn: int | None = Field(
         None,
         ge=1,
-        description="Go on from the offset of another family of adapters, from this SCN on: every commit at or below it was delivered by the earlier adapter. Redo is read from the start of the oldest transaction that was open there. Without it the position of another family is refused.",
+        description="Continue from the offset of another family of adapters, after this SCN: the earlier adapter has delivered every commit up to it. Redo is read from the start of the oldest transaction that was open at the SCN. Without this property a position of another family is refused.",
     )
 
     lob_enabled: bool = Field(
         False,
-        description="Read CLOB, NCLOB, BLOB, XMLTYPE and JSON values, and strings beyond 4000 bytes; without it `unavailable.value.placeholder` stands for them, in snapshots too. LogMiner shows large values only of transactions it has read from their start, so redo of long transactions is read again and again.",
+        description="Read CLOB, NCLOB, BLOB, XMLTYPE and JSON values, and strings beyond 4000 bytes; without it `unavailable.value.placeholder` stands for them, in snapshots too. LogMiner shows large values only of transactions that it reads from their start, so redo of long transactions is read repeatedly.",
     )
     minercdc_lob_reselect: Literal["key_change", "unavailable", "none"] = Field(
         "key_change",
-        description="With `lob.enabled`: which large values that redo does not hold are read from the row as of the commit of its transaction: those of rows whose key changed (`key_change`), all that changes leave open (`unavailable`, a query for each such row), or `none`. Header `__minercdc.reselect.scn` has the SCN. Where undo or the row is gone the placeholder stays.",
+        description="With `lob.enabled`: selects the large values missing in redo that are read from the row, as of the commit of its transaction: those of rows with a changed key (`key_change`), all missing ones (`unavailable`, a query for each such row), or `none`. The header `__minercdc.reselect.scn` has the SCN. If undo or the row no longer exists, the placeholder remains.",
     )
     poll_interval_ms: int = Field(
         500,
         ge=1,
-        description="Longest wait between two reads that found nothing, of adapters that poll; LogMiner reads when redo was written,"
-        " or after 5 s at least. Idle ticks come at least this often.",
+        description="For adapters that poll: longest wait after a read that found nothing. LogMiner reads when redo was written, or"
+        " after 5 s at the latest. Idle ticks are emitted at least this often.",
     )
     minercdc_state_dir: Path = Field(
         Path(".minercdc"),
-        description="Directory for rows of large and of long open transactions (docs/operations.md), and for signals that came by HTTP or in process, until they are acted on.",
+        description="Directory for rows of large and of long open transactions (docs/operations.md), and for signals received by HTTP or in process, until they are executed.",
     )
 
 
@@ -135,15 +139,16 @@ class ValueConfig(Section):
     )
     tombstones_on_delete: bool = Field(True, description="A record with null value after each delete.")
     skipped_operations: WordList = Field(
-        ("t",), description="Of c, u, d, t: operations that are not published; `none` for all to be."
+        ("t",), description="Operations that are not published, of c, u, d, t; `none` publishes all."
     )
     value_converter_schemas_enable: bool = Field(
         False,
-        description="Wrap values as {schema, payload}. Default off, unless `value.converter` names Connect's JsonConverter (whose default is on).",
+        description="Wrap values as {schema, payload}. Default: off, or on if `value.converter` names Connect's JsonConverter.",
     )
     key_converter_schemas_enable: bool = Field(False, description="The same for keys.")
     schema_name_adjustment_mode: Literal["none", "avro", "avro_unicode"] = Field(
-        "none", description="Names of schemas for Avro: other characters than letters, digits and _ become _, or _uXXXX."
+        "none",
+        description="Adjusts names of schemas for Avro: characters other than letters, digits and _ become _, or _uXXXX.",
     )
     field_name_adjustment_mode: Literal["none", "avro", "avro_unicode"] = Field(
         "none", description="The same for names of columns."
@@ -163,8 +168,8 @@ class ValueConfig(Section):
     def _no_structured_times(cls, value: object) -> object:
         if isinstance(value, str) and value.strip().lower() == "structured":
             raise ValueError(
-                "structured is not there yet: Debezium 3.7 is not released, and its development versions differ in the structs;"
-                " isostring and nanoseconds keep all digits"
+                "structured is not supported yet: Debezium 3.7 is not released, and its development versions differ in"
+                " the structs; isostring and nanoseconds keep all digits"
             )
         return value
 
@@ -186,15 +191,15 @@ class KafkaConfig(Section):
         None, description="Compacted topic of the offset; default `<topic.prefix>-offsets`."
     )
     minercdc_kafka_transaction_max_records: int = Field(
-        50_000, ge=1, description="Records after which a Kafka transaction is committed."
+        50_000, ge=1, description="Number of records after which a Kafka transaction is committed."
     )
     minercdc_kafka_transaction_max_bytes: int = Field(
-        32 * 1024 * 1024, ge=1024, description="Bytes after which it is committed."
+        32 * 1024 * 1024, ge=1024, description="Number of bytes after which a Kafka transaction is committed."
     )
     minercdc_kafka_transaction_interval_ms: int = Field(
         200,
         ge=0,
-        description="Age after which it is committed. Source transactions stay whole unless the two bounds above force a split.",
+        description="Age at which a Kafka transaction is committed. Source transactions are not split unless they exceed the two bounds above.",
     )
     minercdc_kafka_timeout_ms: int = Field(
         60_000, ge=1_000, description="How long one Kafka request may take before the connector restarts from its offset."
@@ -202,24 +207,26 @@ class KafkaConfig(Section):
 
     minercdc_kafka_transactional: bool = Field(
         True,
-        description="False: without Kafka transactions, for clusters that do not allow them. Delivery is at least once then: records of before a kill may come again, in the same order.",
+        description="`false`: do not use Kafka transactions, for clusters that do not allow them. Delivery is then at least once: after a kill, records may be repeated, in the same order.",
     )
     minercdc_kafka_large_transaction: Literal["split", "hold"] = Field(
         "split",
-        description="A source transaction that exceeds these bounds: spread over several Kafka transactions (`split`), or invisible to `read_committed` readers until it is complete (`hold`), as far as the next property allows. A Kafka transaction may last 15 minutes then.",
+        description="How a source transaction beyond these bounds is delivered: in several Kafka transactions (`split`), or in one, invisible to `read_committed` readers until it is complete (`hold`), up to the limit of the next property. With `hold` a Kafka transaction may last 15 minutes.",
     )
     minercdc_kafka_large_transaction_hold_max_bytes: int = Field(
-        1024 * 1024 * 1024, ge=1024, description="Size from which on it is split all the same."
+        1024 * 1024 * 1024, ge=1024, description="Size above which a source transaction is split even with `hold`."
     )
     minercdc_kafka_record_too_large: Literal["fail", "dead_letter", "claim_check"] = Field(
         "fail",
-        description="A record beyond `minercdc.kafka.record.max.bytes`: stop when client or broker refuses it (`fail`); a record in `minercdc.dead.letter.topic` with the cause in its place (`dead_letter`), with its value in `minercdc.claim.check.path` if that is given; or its value in a file of that directory, and the file's name as value and as header `__minercdc.claim.check` (`claim_check`).",
+        description="What happens to a record larger than `minercdc.kafka.record.max.bytes`. `fail`: send it, and stop if the client or the broker refuses it. `dead_letter`: replace it by a record with the cause in `minercdc.dead.letter.topic`, and store its value in `minercdc.claim.check.path` if that is set. `claim_check`: store its value in a file of that directory, and send the file's name as value and as header `__minercdc.claim.check`.",
     )
     minercdc_kafka_record_max_bytes: int = Field(
-        1_000_000, ge=1024, description="Size of key and value, not compressed, up to which records are sent as they are."
+        1_000_000,
+        ge=1024,
+        description="Largest size of key and value, before compression, of records that are sent unchanged.",
     )
     minercdc_claim_check_path: Path | None = Field(
-        None, description="Directory for values that are too large. Files are never deleted; readers need it, too."
+        None, description="Directory for values that are too large. Readers need access to it; files are never deleted."
     )
 
     @rule
@@ -257,7 +264,7 @@ class KafkaConfig(Section):
 
 
 def _expression(value: str | None) -> str | None:
-    """The value, if it is a regular expression or None. Raises ValueError for another text."""
+    """The value, if it is a regular expression or None."""
     try:
         re.compile(value or "")
     except re.error as error:
@@ -271,32 +278,32 @@ class RunConfig(Section):
     errors_max_retries: int = Field(
         -1,
         ge=-1,
-        description="Restarts after a transient failure before giving up; -1: no limit. Progress resets the count.",
+        description="Number of restarts after transient failures before the connector stops; -1: no limit. Progress resets the count.",
     )
     retriable_restart_connector_wait_ms: int = Field(
-        10_000, ge=1, description="Longest wait before such a restart (it starts at a tenth of it)."
+        10_000, ge=1, description="Longest wait before such a restart; the first wait is a tenth of it."
     )
     event_processing_failure_handling_mode: Literal["suspend", "fail", "warn", "skip"] = Field(
         "suspend",
-        description="A redo row that cannot be decoded, or that LogMiner does not support (BOOLEAN, JSON, VECTOR, object types): suspend its table until it is repaired and read again (`resume-table`) while all others go on; or stop; or leave the row out with a warning, or silently.",
+        description="A redo row that cannot be decoded, or that LogMiner does not support (BOOLEAN, JSON, VECTOR, object types): suspend its table until the table is repaired and read again (`resume-table`), while all other tables continue; stop; or leave the row out, with a warning or silently.",
     )
     custom_sanitize_pattern: Annotated[str | None, AfterValidator(_expression)] = Field(
         None,
-        description="Regular expression of further names of properties whose values `minercdc config FILE` hides, beside those that end in password, secret, token and the like.",
+        description="Regular expression of property names. `minercdc config FILE` hides their values, in addition to those of names that end in password, secret, token and similar words.",
     )
     minercdc_opentelemetry_endpoint: SecretStr | None = Field(
         None,
-        description="Where all metrics are sent by OTLP over HTTP, such as `http://collector:4318/v1/metrics`; needs `pip install 'minercdc[opentelemetry]'`. Headers and certificates: the variables `OTEL_EXPORTER_OTLP_*`. Default none.",
+        description="Address to which all metrics are sent by OTLP over HTTP, such as `http://collector:4318/v1/metrics`; needs `pip install 'minercdc[opentelemetry]'`. The variables `OTEL_EXPORTER_OTLP_*` set headers and certificates. Default: none.",
     )
     minercdc_opentelemetry_interval_ms: int = Field(15_000, ge=100, description="Wait between two such exports.")
     minercdc_log_format: Literal["text", "json"] = Field(
         "text",
-        description="Lines of the log: as text, or each as a JSON document with time, level, logger, message and connector, for collectors of logs.",
+        description="Form of log lines: text, or a JSON document with time, level, logger, message and connector, for log collectors.",
     )
     minercdc_dead_letter_topic: str | None = Field(
         None,
         pattern=TRANSPORTABLE.pattern,
-        description="Topic for rows that are left out, those of suspended tables included: SQL_REDO, place in redo and error, in the Kafka transaction of their neighbours. Default none.",
+        description="Topic for rows that are left out, those of suspended tables included: SQL_REDO, redo address and error, in the same Kafka transaction as the neighbouring records. Default: none.",
     )
 
     @rule

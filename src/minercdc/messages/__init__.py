@@ -1,1 +1,1 @@
-"""From events to records: Debezium's envelopes, the names of topics, transformations and wire formats."""
+"""Turns events into records: Debezium's envelopes, the names of topics, transformations and wire formats."""

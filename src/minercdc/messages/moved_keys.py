@@ -1,4 +1,4 @@
-"""Keys that a row has taken over from another one, which gives it up only later in the same transaction.
+"""Tracks keys that a row takes over from another row, which releases them only later in the same transaction.
 
     UPDATE T SET ID = ID + 1          redo:  row A: 1 -> 2    row B: 2 -> 3
 
@@ -93,8 +93,8 @@ class MovedKeys:
     def _take(self, table: TableId, key: tuple[object, ...], row_id: str) -> None:
         if self._count >= self._most:
             _log.warning(
-                "a transaction has changed more than %d keys of %s and others: if a row later in it gives one of them up, the row that has"
-                " taken it over gets a delete",
+                "a transaction has changed more than %d keys of %s and others: if a later row releases one of them, the row that"
+                " has taken over the key gets a delete",
                 self._most,
                 table,
             )

@@ -82,8 +82,7 @@ class PartitionedEncoder:
         return self._counts[table]
 
     def _places_of(self, table: TableSchema) -> tuple[int, ...]:
-        """Positions of the columns that decide; () for none. Raises RecordSchemaError for a rule with a column that is not
-        of the table's record key, ConfigError when a pattern takes too long."""
+        """Positions of the columns that decide; () for none."""
         known = self._places.get((table.id, table.version))
         if known is None:
             known = self._places[table.id, table.version] = self._found(table)
@@ -95,9 +94,9 @@ class PartitionedEncoder:
                 own = {table.columns[place].name.upper(): place for place in self._key(table)}
                 if other := [name for name in names if name.upper() not in own]:
                     raise RecordSchemaError(
-                        f"{PROPERTY}: {other[0]} is no column of the record key of {table.id}",
+                        f"{PROPERTY}: {other[0]} is not a column of the record key of {table.id}",
                         where=f"table {table.id}",
-                        hint="Name columns of its key there, or give it a key with this column by message.key.columns.",
+                        hint="Use columns of its key there, or add this column to its key by message.key.columns.",
                     )
                 return tuple(own[name.upper()] for name in names)
         return ()

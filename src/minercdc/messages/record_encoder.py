@@ -1,4 +1,4 @@
-"""What turns the events of one pipeline into records: printed, transformed, and in the format of keys and values."""
+"""Turns the events of one pipeline into records: prints and transforms them, and converts keys and values."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Encoding:
 
     def _made(self, record: Record) -> Record | None:
         """A record that is not of an event, transformed and converted as those of events; None when the transformations
-        drop it. Raises as `RecordEncoder.encode`."""
+        drop it."""
         made = record if self._transformer is None else self._transformer.other(record)
         return made if made is None or self._converter is None else self._converter.other(made)
 

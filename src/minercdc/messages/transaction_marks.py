@@ -1,4 +1,4 @@
-"""The records that say where a transaction begins and ends."""
+"""The records of the begin and end of a transaction."""
 
 from __future__ import annotations
 

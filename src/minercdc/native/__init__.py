@@ -29,7 +29,7 @@ PATH: Final = "python" if rows is None else "native"
 def summary() -> str:
     """One line that says which path is in use, and why, for the person who installs it."""
     if rows is not None:
-        return "rows are read and printed by compiled code (native path)"
+        return "compiled code reads and prints rows (native path)"
     if os.environ.get("MINERCDC_NATIVE") == "0":
-        return "MINERCDC_NATIVE=0: rows are read and printed by Python"
-    return "the native extension was not built, which needs a C compiler and Python's headers: rows are read and printed by Python"
+        return "MINERCDC_NATIVE=0: Python reads and prints rows"
+    return "the native extension was not built (it needs a C compiler and Python's headers): Python reads and prints rows"

@@ -201,7 +201,7 @@ cdef class ArrowBatch(Batch):
             try:
                 out.data[:out.size].decode()
             except UnicodeDecodeError as error:
-                raise MiningSessionError(f"LogMiner gave a text that is no UTF-8: {error}") from error
+                raise MiningSessionError(f"LogMiner returned text that is not valid UTF-8: {error}") from error
         return 0
 
     cdef bint same(self, int column, int64_t one, int64_t other) except -1:

@@ -1,4 +1,4 @@
-"""What the compiled code is given for a table version: how each column is scanned, and how it is printed.
+"""The plan of a table version for the compiled code: how each column is scanned and printed.
 
 Both are derived from what the Python path uses itself, the `Reading` and the `FieldType` of a column, so that a choice which is
 made there is not made here once more.

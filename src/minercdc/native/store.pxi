@@ -509,7 +509,7 @@ cdef class TransactionBuffer:
                 to[number] = self.names.number(listed[number])
             rows = PyBytes_FromStringAndSize(PyBytes_AS_STRING(part), PyBytes_GET_SIZE(part))
             if not block_renumber(PyBytes_AS_STRING(rows), PyBytes_GET_SIZE(rows), to, count):
-                raise ValueError("bytes that are no row")
+                raise ValueError("bytes that are not a row")
             return rows
         finally:
             free(to)

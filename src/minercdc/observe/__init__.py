@@ -1,1 +1,1 @@
-"""What a connector shows of itself: metrics, status and its page, the HTTP port, notifications."""
+"""Observability of a connector: metrics, status and its page, the HTTP port, notifications."""

@@ -1,1 +1,1 @@
-"""What an operator does with a connector: check, plan, offsets, signals, verify, tail, recordings, bundles."""
+"""Operations on a connector: check, plan, offsets, signals, verify, tail, recordings, bundles."""

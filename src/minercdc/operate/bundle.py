@@ -79,7 +79,7 @@ def write_bundle(config: ConnectorConfig, path: Path, file: Path) -> list[str]:
     secrets = secret_values(config)
     broker = _broker(config)
     if silent := unanswered(broker or ()):
-        _log.warning("%s; files of what is there say so", _scrubbed(silent.problem, secrets))
+        _log.warning("%s; the files of the bundle say so", _scrubbed(silent.problem, secrets))
     files = {name: _scrubbed(_made(make), secrets) for name, make in _files(config, path, broker).items()}
     with open(file, "wb", opener=private_opener) as target, tarfile.open(fileobj=target, mode="w:gz") as archive:
         for name, text in files.items():
@@ -123,7 +123,7 @@ def _made(make: Callable[[], str]) -> str:
     try:
         return make()
     except MinerCdcError as error:
-        return f"not to be had: {error.code}: {error.message}\n"
+        return f"unavailable: {error.code}: {error.message}\n"
 
 
 def _broker(config: ConnectorConfig) -> Sequence[Finding] | None:
@@ -138,7 +138,7 @@ def _files(config: ConnectorConfig, path: Path, broker: Sequence[Finding] | None
     silent = unanswered(broker or ())
 
     def of_kafka(make: Callable[[], str]) -> Callable[[], str]:
-        return (lambda: f"not to be had: {silent.problem}\n") if silent else make
+        return (lambda: f"unavailable: {silent.problem}\n") if silent else make
 
     return {
         "versions.txt": _versions,
@@ -206,7 +206,7 @@ def _database(config: ConnectorConfig) -> Iterator[str]:
                     cursor.execute(query)
                     yield from (", ".join(map(str, row)) + "\n" for row in cursor.fetchall())
             except MinerCdcError as error:
-                yield f"not to be had: {error.message}\n"
+                yield f"unavailable: {error.message}\n"
 
 
 def _status(config: ConnectorConfig) -> str:
@@ -232,6 +232,6 @@ def _metrics(config: ConnectorConfig) -> str:
         connection.request("GET", "/metrics")
         return connection.getresponse().read().decode()
     except (OSError, HTTPException, UnicodeDecodeError) as error:  # the port may be another program's
-        return f"not to be had: {error!r}\n"
+        return f"unavailable: {error!r}\n"
     finally:
         connection.close()

@@ -117,8 +117,8 @@ def tail(
     """
     if not config.sink.is_kafka:
         raise ConfigError(
-            [f"debezium.sink.type: `minercdc tail` reads topics, and the sink is {config.sink.debezium_sink_type}"],
-            hint="docs/sinks.md says how its files are read.",
+            [f"debezium.sink.type: `minercdc tail` reads topics, but the sink is {config.sink.debezium_sink_type}"],
+            hint="docs/sinks.md describes how to read its files.",
         )
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     tables = _tables(config, client, table)
@@ -132,7 +132,7 @@ def tail(
     with closing(client.consumer(settings)) as consumer:
         places = _places(client, consumer, tables, since, max(LATEST, 2 * (count or 0)))
         if not places:
-            _log.warning("nothing to read: there is no topic %s", ", ".join(sorted(tables)))
+            _log.warning("nothing to read: topic %s does not exist", ", ".join(sorted(tables)))
         consumer.assign(places)
         polled = _polled(consumer, stop)
         found: Iterator[Message | None] = (None if one is None else _message(one, tables, readers) for one in polled)
@@ -142,8 +142,7 @@ def tail(
 
 
 def _polled(consumer: Any, stop: StopFlag) -> Iterator[Any]:
-    """What a consumer gets, until `stop` is set; None for the end of a partition. Waits while brokers cannot be reached. Raises
-    SinkError for any other error."""
+    """What a consumer gets, until `stop` is set; None for the end of a partition. Waits while brokers cannot be reached."""
     while not stop.is_set():
         found = consumer.poll(_POLL_SECONDS)
         if found is None:
@@ -192,9 +191,7 @@ def _read(read: Callable[[bytes], Any], content: bytes | None) -> Any:
 
 
 def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) -> dict[str, str]:
-    """Topic -> table of the messages to be read. Raises ConfigError when there is no such table or topic, or none at all,
-    and SharedTopicError when the wanted table has no topic of its own. Otherwise raises as `read_stored`,
-    `KafkaClient.ends` and `followed`."""
+    """Topic -> table of the messages to be read."""
     stored = read_stored(config)
     names = table_names(config)
     tables, refused = topics_of(config, stored) if stored else ({}, {})
@@ -214,7 +211,7 @@ def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) ->
         if not chosen:
             raise ConfigError(
                 [
-                    f"{wanted} is no captured table, and no topic; captured are: {', '.join(sorted(known.values())) or 'none yet'}"
+                    f"{wanted} is neither a captured table nor a topic; captured tables: {', '.join(sorted(known.values())) or 'none yet'}"
                 ]
             )
         known = chosen
@@ -253,7 +250,7 @@ def followed(tables: Mapping[str, str], chain: Sequence[Transformation]) -> dict
             found[routed] = table if found.get(routed, table) == table else routed
     for name in routes_by_content(chain):
         _log.warning(
-            "transforms.%s chooses topics by what is in a message: those that it routes are not followed; name their topic:"
+            "transforms.%s selects topics by message content: routed messages are not followed; name their topic:"
             " minercdc tail CONFIG TOPIC",
             name,
         )
@@ -263,8 +260,8 @@ def followed(tables: Mapping[str, str], chain: Sequence[Transformation]) -> dict
 def _places(
     client: KafkaClient, consumer: Any, tables: Mapping[str, str], since: datetime | None, latest: int
 ) -> list[TopicPartition]:
-    """Where reading begins: at a time, or without one `latest` places before the end; a topic that is not there yet has no
-    place. Raises SinkError when Kafka does not answer or refuses."""
+    """Where reading begins: at a time, or without one `latest` places before the end; a topic that is not there yet has
+    no place."""
     ends = {(topic, partition): end for topic in tables for partition, end in client.ends(topic)}
     if since is None:
         begins = client.begins(ends)

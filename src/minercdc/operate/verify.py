@@ -104,7 +104,7 @@ def verify(
             raise VerificationError(f"{table} is not among the captured tables")
         if not wanted:
             raise VerificationError(
-                "no table is captured: the include and exclude lists leave none that the user sees",
+                "no table is captured: the include and exclude lists select no table that the user can see",
                 hint="Correct schema.include.list or table.include.list, or grant SELECT, FLASHBACK on the tables.",
             )
         comparison = _Comparison(config, client, topics, offset, ends, history)
@@ -173,11 +173,8 @@ class _Comparison:
         self._encoder = envelope_encoder(config, topics, OtherEvents(schema_changes=False))
 
     def compare(self, connection: oracledb.Connection, table: TableId) -> TableReport:
-        """The report of one table. What keeps that table from being compared is in the report, errors of Oracle and of its
-        records, too.
-
-        :raises SinkError: Kafka cannot be read.
-        """
+        """The report of one table. What keeps that table from being compared is in the report, errors of Oracle and of
+        its records, too."""
         report = TableReport(self._history.names.of(table))
         known = self._history.find(report.name)
         if report.name in self._suspended:
@@ -185,7 +182,7 @@ class _Comparison:
         elif reason := self._history.shared(report.name):
             report.failure = reason
         elif known is None or not known.exists_at(self._scn):
-            report.failure = f"the connector's schema history does not have it; its rows are read by: {how_to_read(table)}"
+            report.failure = f"the connector's schema history does not contain it; to read its rows: {how_to_read(table)}"
         elif known.renamed_from:
             report.failure = "it was renamed, and its older rows are in the topic of the earlier name"
         else:
@@ -226,8 +223,7 @@ class _Comparison:
                 )
 
     def _fold(self, table: TableHistory, versions: _Versions, rows: sqlite3.Connection) -> None:
-        """Put the last record of each row up to the SCN into the file `rows`, a deleted row with image NULL. Raises as
-        `_row`, and DeliveryError or SinkError when the topic cannot be read."""
+        """Put the last record of each row up to the SCN into the file `rows`, a deleted row with image NULL."""
         since = max([0, *(scn for scn in (*table.created, *table.truncated) if scn <= self._scn)])
         put = _PUT if versions.has_key else _PUT_LATER
         for (topic, partition), end in self._ends.items():
@@ -244,8 +240,7 @@ class _Comparison:
             rows.executemany(put, batch)
 
     def _row(self, message: Any, versions: _Versions, since: int) -> tuple[Any, ...] | None:
-        """What is kept of a record; None for a tombstone, a TRUNCATE, a later commit, or a row that DDL removed. Raises
-        VerificationError for a record that is not ours."""
+        """What is kept of a record; None for a tombstone, a TRUNCATE, a later commit, or a row that DDL removed."""
         if message.value() is None:
             return None
         where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
@@ -260,8 +255,8 @@ class _Comparison:
             identity = versions.identity(scn, key, image, source.get("row_id"))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise VerificationError(
-                f"{where}: the record is no change event of minercdc ({error!r})",
-                hint="Other programs must not write there.",
+                f"{where}: the record is not a change event of minercdc ({error!r})",
+                hint="Other programs must not write to this topic.",
             ) from None
         kept = None if op == "d" else json.dumps(image)
         return identity, commit_scn, source.get("txSeq") or 0, scn, source.get("row_id"), kept
@@ -269,7 +264,7 @@ class _Comparison:
     def _oracle(
         self, connection: oracledb.Connection, schema: TableSchema, versions: _Versions
     ) -> Iterator[tuple[str, str, Image]]:
-        """(identity, ROWID, image) of Oracle's rows as of the SCN. Raises as `Scan.batches` and `EnvelopeEncoder.encode`."""
+        """(identity, ROWID, image) of Oracle's rows as of the SCN."""
         scan = Scan(schema, self._scn, self._config.snapshot.snapshot_fetch_size, lobs=self._config.capture.lob_enabled)
         for batch in scan.batches(connection, ChunkProgress()):
             for row_id, row in batch.convert(batch.rows):
@@ -328,11 +323,8 @@ class _Versions:
         return self._comparable[version.since]
 
     def identity(self, scn: int, key: Image, image: Image | None, row_id: str | None) -> str:
-        """Text that is the same in all records of a row: a JSON array of the key's values; without a key the ROWID, '' when the
-        record has none.
-
-        :raises KeyError, TypeError: the record lacks a column of the key.
-        """
+        """Text that is the same in all records of a row: a JSON array of the key's values; without a key the ROWID, ''
+        when the record has none."""
         if not self._key:
             return str(row_id or key.get(ROWID_KEY) or "")
         names = _names_in(self._table.version_at(scn), self._newest)

@@ -1,4 +1,4 @@
-"""Reads what goes on in the database, and for how long it keeps redo and undo: for people, not for the capture."""
+"""Reads the activity of the database and its retention of redo and undo, for people, not for the capture."""
 
 from __future__ import annotations
 

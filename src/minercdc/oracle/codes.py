@@ -43,9 +43,9 @@ class Known(NamedTuple):
 
 
 ORA: Final[Mapping[int, Known]] = {
-    18: Known(_T, "no session is free: SESSIONS is reached"),
+    18: Known(_T, "no free session: the limit SESSIONS is reached"),
     19: Known(_T, "no session licence is free"),
-    20: Known(_T, "no process is free: PROCESSES is reached"),
+    20: Known(_T, "no free process: the limit PROCESSES is reached"),
     28: Known(_T, "session killed"),
     40: Known(_T, "active time limit exceeded, by the resource manager"),
     51: Known(_T, "time-out waiting for a resource"),
@@ -81,9 +81,9 @@ ORA: Final[Mapping[int, Known]] = {
     907: Known(_S, "a parenthesis is missing"),
     911: Known(_S, "invalid character in the statement"),
     920: Known(_S, "relational operator is wrong"),
-    933: Known(_S, "the statement is not ended as it should be"),
+    933: Known(_S, "the statement is not properly ended"),
     936: Known(_S, "an expression is missing"),
-    942: Known(_P, "view or table not there, or no grant"),
+    942: Known(_P, "view or table does not exist, or no grant"),
     1000: Known(_M, "too many open cursors"),
     1001: Known(_M, "invalid cursor"),
     1012: Known(_T, "not logged on"),
@@ -93,7 +93,7 @@ ORA: Final[Mapping[int, Known]] = {
     1031: Known(_P, "privilege missing"),
     1033: Known(_T, "starting up or shutting down"),
     1034: Known(_T, "not available"),
-    1035: Known(_T, "restricted session: for DBAs only, at present"),
+    1035: Known(_T, "restricted session: open only to DBAs at present"),
     1041: Known(_T, "the client's part of the session is lost"),
     1045: Known(_P, "no CREATE SESSION"),
     1089: Known(_T, "immediate shutdown"),
@@ -112,7 +112,7 @@ ORA: Final[Mapping[int, Known]] = {
     1286: Known(_S, "a start of the range is needed"),
     1287: Known(_G, "log of another incarnation"),
     1289: Known(_M, "log added twice: the list changed meanwhile"),
-    1290: Known(_M, "log to remove is not listed"),
+    1290: Known(_M, "the log to remove is not in the list"),
     1291: Known(_M, "log missing in the range: a switch is being archived"),
     1292: Known(_M, "no log listed"),
     1293: Known(_S, "the database must be mounted"),
@@ -142,7 +142,7 @@ ORA: Final[Mapping[int, Known]] = {
     1341: Known(_M, "LogMiner out of memory"),
     1343: Known(_M, "corruption; also seen when the reader overtakes the writer"),
     1346: Known(_G, "beyond RESETLOGS"),
-    1347: Known(_P, "supplemental log data is not there any more; following DDL needs it"),
+    1347: Known(_P, "supplemental log data no longer exists; following DDL needs it"),
     1354: Known(_P, "supplemental logging is off"),
     1368: Known(_M, "LogMiner cannot go on with the logs of this session"),
     1371: Known(_M, "the dictionary in the redo is not complete in the listed logs"),
@@ -172,8 +172,8 @@ ORA: Final[Mapping[int, Known]] = {
     4068: Known(_T, "a package was replaced, and the session had a state of it"),
     6550: Known(_P, "PL/SQL compilation: the package is not granted"),
     8180: Known(_S, "that time lies too far back to have an SCN"),
-    8181: Known(_O, "SCN is no snapshot any more"),
-    8186: Known(_S, "that time is to come, and has no SCN"),
+    8181: Known(_O, "the SCN is no longer a valid snapshot"),
+    8186: Known(_S, "that time lies in the future and has no SCN"),
     10456: Known(_T, "a standby cannot be opened while media recovery runs"),
     10458: Known(_T, "the standby needs recovery before it opens"),
     10997: Known(_T, "another startup or shutdown is under way"),
@@ -257,10 +257,10 @@ number."""
 DPY: Final[Mapping[int, Known]] = {
     1001: Known(_T, "not connected"),
     2018: Known(_S, "the wallet's directory has no ewallet.pem"),
-    2029: Known(_S, "an HTTP proxy takes TLS"),
-    2031: Known(_S, "the token is none"),
+    2029: Known(_S, "an HTTP proxy requires TLS"),
+    2031: Known(_S, "the token is invalid"),
     2033: Known(_T, "the token has expired: its file is read again at the next attempt"),
-    2034: Known(_S, "a token takes TLS"),
+    2034: Known(_S, "a token requires TLS"),
     3001: Known(_P, "needs the thick client: native network encryption, for one"),
     3008: Known(_T, "a notice of the server that the driver does not know"),
     3010: Known(_P, "the database is older than 12.1"),
@@ -274,7 +274,7 @@ DPY: Final[Mapping[int, Known]] = {
     4024: Known(_T, "call timeout"),
     4027: Known(_S, "a name of tnsnames.ora, which is not looked for"),
     4033: Known(_T, "idle time exceeded"),
-    5000: Known(_T, "bytes that are no message"),
+    5000: Known(_T, "bytes that are not a message"),
     5001: Known(_T, "message too long"),
     5002: Known(_T, "message garbled"),
     5003: Known(_T, "message garbled"),
@@ -283,11 +283,11 @@ DPY: Final[Mapping[int, Known]] = {
     5006: Known(_T, "message cut short"),
     6000: Known(_T, "the listener refused"),
     6001: Known(_T, "the listener does not know the service"),
-    6002: Known(_S, "the certificate is of another name"),
+    6002: Known(_S, "the certificate has a different name"),
     6003: Known(_T, "the listener does not know the SID"),
     6004: Known(_T, "the proxy failed"),
     6005: Known(_T, "cannot connect; its cause decides"),
-    6006: Known(_S, "the certificate is of another server"),
+    6006: Known(_S, "the certificate belongs to another server"),
 }
 """Codes of python-oracledb's own (DPY), thin mode, by number."""
 
@@ -295,16 +295,14 @@ DPY: Final[Mapping[int, Known]] = {
 _WRAPPERS = frozenset([604, 1280])
 _IN_TEXT = re.compile(r"\bORA-(\d{5})\b")
 
-_SERVICE = (
-    "Does the listener know the service? See database.dbname and `lsnrctl services`; a starting instance registers late."
-)
+_SERVICE = "Check database.dbname and `lsnrctl services`: the listener may not know the service yet, because a starting instance registers late."
 _TCPS = "Set minercdc.database.protocol=tcps, and database.port to the TCPS port."
-_WALLET = "minercdc.database.wallet.location names a directory with ewallet.pem, in which is the authority of the server's certificate."
+_WALLET = "minercdc.database.wallet.location must name a directory with an ewallet.pem that contains the authority of the server's certificate."
 _DPY_HINTS = {
     2018: _WALLET,
     2029: _TCPS,
     2031: "minercdc.database.token.location names a file with an OAuth 2.0 token, or a directory with the token and key of OCI IAM.",
-    2033: "Have the file of minercdc.database.token.location renewed before the token expires.",
+    2033: "Renew the file of minercdc.database.token.location before the token expires.",
     2034: _TCPS,
     3001: "minercdc uses the driver's thin mode: accept connections without native network encryption (sqlnet.ora:"
     " SQLNET.ENCRYPTION_SERVER=ACCEPTED), and encrypt by TCPS instead.",
@@ -313,7 +311,7 @@ _DPY_HINTS = {
     4027: "Write host:port/service, or a whole (DESCRIPTION=..), in database.url.",
     6001: _SERVICE,
     6003: _SERVICE,
-    6005: "Is the database up, are database.hostname and database.port right, and does minercdc.database.protocol fit the port?",
+    6005: "Check that the database is running, that database.hostname and database.port are right, and that minercdc.database.protocol fits the port.",
 }
 _MORE_SESSIONS = "Free some, or raise the limit (PROCESSES, SESSIONS, SESSIONS_PER_USER of the user's profile); the connector takes some sessions, more with snapshot.max.threads."
 _HINTS = {
@@ -322,12 +320,12 @@ _HINTS = {
     257: "Make room for archived logs, in the recovery area or another destination.",
     2391: _MORE_SESSIONS,
     942: "Grant SELECT on the object, or SELECT_CATALOG_ROLE.",
-    4063: "Make it valid again; what the adapter txlog reads, by `minercdc txlog install CONFIG`.",
+    4063: "Recompile it; for objects of the adapter txlog, run `minercdc txlog install CONFIG`.",
     1031: "Run `minercdc check CONFIG` for the grants that are needed.",
     1017: "Check database.user and database.password.",
     1045: "Grant CREATE SESSION (in a container database: SET CONTAINER too, both with CONTAINER=ALL).",
-    353: "Restore a sound copy of the log that the message names, or take a new snapshot.",
-    368: "Restore a sound copy of the log that the message names, or take a new snapshot.",
+    353: "Restore an intact copy of the log that the message names, or take a new snapshot.",
+    368: "Restore an intact copy of the log that the message names, or take a new snapshot.",
     1287: "The logs are of another incarnation: take a new snapshot.",
     1299: "The dictionary is of another incarnation: take a new snapshot.",
     8180: "Oracle knows the SCNs of times for some days only: give a later time, or an SCN (minercdc.start.scn, `--scn`).",
@@ -343,7 +341,7 @@ _HINTS = {
     28000: "ALTER USER ... ACCOUNT UNLOCK, once it is known who locked it.",
     28001: "ALTER USER ... IDENTIFIED BY a new password, and correct database.password.",
     65011: "Correct database.pdb.name.",
-    65040: "LogMiner within a PDB takes Oracle 19.10 or later. Before, set database.pdb.name and connect as a common user to the root container.",
+    65040: "LogMiner within a PDB requires Oracle 19.10 or later. With earlier releases, set database.pdb.name and connect as a common user to the root container.",
 }
 
 

@@ -59,7 +59,7 @@ def of_database(config: DatabaseConfig, database: str) -> DatabaseConfig:
 def _one_pdb(config: DatabaseConfig) -> None:
     if config.has_several_pdbs:
         raise ConfigError(
-            [f"database.pdb.name: this works with one pluggable database only, and not with {config.database_pdb_name}"],
+            [f"database.pdb.name: this works with only one pluggable database, not with {config.database_pdb_name}"],
             hint="Use a copy of the configuration that names one of them.",
         )
 
@@ -276,7 +276,7 @@ def _within(seconds: float, log_on: Callable[[], oracledb.Connection], doing: st
         outcome.add_done_callback(_close_late)
         raise TransientSourceError(
             f"{doing}: no answer within {seconds:g} s",
-            hint="Is it a database that listens there, and does minercdc.database.protocol fit the port?",
+            hint="Check that a database listens there, and that minercdc.database.protocol fits the port.",
         )
     return outcome.result()
 
@@ -290,7 +290,7 @@ def _container(pdb: str, container: Literal["root", "pdb"]) -> str:
     if container == "root":
         return "CDB$ROOT"
     if not _NAME.fullmatch(pdb):
-        raise ConfigError([f"database.pdb.name: '{pdb}' is no name of a pluggable database"])
+        raise ConfigError([f"database.pdb.name: '{pdb}' is not a name of a pluggable database"])
     return pdb
 
 

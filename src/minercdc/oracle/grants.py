@@ -71,14 +71,14 @@ def _view(name: str, purpose: str, *, required: bool = True) -> Grant:
 
 CREATE_SESSION: Final = Grant("CREATE SESSION", "", "to log on")
 SET_CONTAINER: Final = Grant(
-    "SET CONTAINER", "", "a common user goes from the root, where LogMiner runs, to the PDB, where the tables are"
+    "SET CONTAINER", "", "a common user switches from the root, where LogMiner runs, to the PDB with the tables"
 )
-LOGMINING: Final = Grant("LOGMINING", "", "LogMiner refuses who does not have it (since Oracle 12.1)")
+LOGMINING: Final = Grant("LOGMINING", "", "LogMiner refuses users without it (since Oracle 12.1)")
 DBMS_LOGMNR: Final = Grant("EXECUTE", "SYS.DBMS_LOGMNR", "to list logs for LogMiner, to start and to end it")
 DBMS_LOGMNR_D: Final = Grant(
     "EXECUTE", "SYS.DBMS_LOGMNR_D", "log.mining.strategy=redo_log_catalog writes a dictionary into the redo"
 )
-CREATE_TABLE: Final = Grant("CREATE TABLE", "", "to make the table of `minercdc.log.mining.flush.table`", required=False)
+CREATE_TABLE: Final = Grant("CREATE TABLE", "", "to create the table of `minercdc.log.mining.flush.table`", required=False)
 DBMS_FLASHBACK: Final = Grant(
     "EXECUTE", "SYS.DBMS_FLASHBACK", "SELECTs of the user's own in a snapshot are read in a session set to its SCN"
 )
@@ -93,11 +93,11 @@ FLASHBACK_TABLE: Final = Grant("FLASHBACK", "the table", "snapshots read it as o
 
 MINING_VIEWS: Final = (
     _view("V$DATABASE", "the present SCN, the incarnation, ARCHIVELOG mode and supplemental logging"),
-    _view("V$LOG", "the online logs: which redo there is that is not archived yet"),
+    _view("V$LOG", "the online logs, for redo that is not archived yet"),
     _view("V$LOGFILE", "the files of the online logs, for LogMiner"),
     _view("V$ARCHIVED_LOG", "the archived logs and their files; the proof that none is missing"),
     _view("V$ARCHIVE_DEST_STATUS", "which archive destinations are local, and valid"),
-    _view("V$LOG_HISTORY", "the log that a closed redo thread ended with, so that it is no gap"),
+    _view("V$LOG_HISTORY", "the last log of a closed redo thread, which is not a gap"),
     _view("V$THREAD", "the redo threads, and how far each is written"),
     _view("V$TRANSACTION", "transactions that are open when a snapshot ends: the stream begins before them"),
     _view("V$LOGMNR_CONTENTS", "the redo itself, as rows"),
@@ -119,7 +119,7 @@ OPTIONAL_VIEWS: Final = (
     _view("V$UNDOSTAT", "how long undo is kept, for metrics and `minercdc check`", required=False),
     _view("V$PARAMETER", "parameters that `minercdc check` looks at", required=False),
     _view("V$PDBS", "whether the PDB is open for writing, for `minercdc check`", required=False),
-    _view("V$RECOVERY_FILE_DEST", "room that is left for archived logs, for `minercdc check`", required=False),
+    _view("V$RECOVERY_FILE_DEST", "space left for archived logs, for `minercdc check`", required=False),
 )
 _OF_MINING: Final = frozenset({"SYS.V_$MYSTAT", "SYS.V_$STATNAME", "SYS.V_$PARAMETER", "SYS.V_$RECOVERY_FILE_DEST"})
 _OF_REDO: Final = frozenset({"SYS.V_$SESSION"})
@@ -130,7 +130,7 @@ CATALOG_ROLE: Final = Grant(
     required=False,
 )
 EXTENT_VIEWS: Final = (
-    Grant("SELECT", "SYS.DBA_EXTENTS", "where the rows of a large table lie: parts of it are read side by side", False),
+    Grant("SELECT", "SYS.DBA_EXTENTS", "location of the rows of a large table, to read parts of it in parallel", False),
     Grant("SELECT", "SYS.DBA_OBJECTS", "the segments of those extents", False),
 )
 SEVERAL_INSTANCES: Final = (

@@ -1,4 +1,4 @@
-"""Checks whether the database is prepared for capture; each finding has what fixes it, mostly SQL."""
+"""Checks whether the database is prepared for capture; each finding has a fix, usually SQL."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _NEAR: Final = 0.75
 # By who repairs it: the administrator of the database, of Amazon's, of a PDB.
 _ARCHIVELOG = (
     "SHUTDOWN IMMEDIATE; STARTUP MOUNT; ALTER DATABASE ARCHIVELOG; ALTER DATABASE OPEN;",
-    "Set the backup retention period of the instance above 0 days: then Amazon RDS archives.",
-    "The container database archives, or not: its administrator sets ARCHIVELOG mode.",
+    "Set the backup retention period of the instance above 0 days: Amazon RDS then archives redo.",
+    "Only the administrator of the container database can set ARCHIVELOG mode.",
 )
 _MINIMAL = (
     "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA;",
@@ -110,7 +110,7 @@ def check(
 
     if not tables:
         meant = "".join(meant_schema(pattern, visible()) for pattern in table_filter.schema_include)
-        problem = f"no table is captured: the include and exclude lists leave none{meant}"
+        problem = f"no table is captured: the include and exclude lists select none{meant}"
         findings.append(Finding(problem, _NO_TABLE, blocking=True, rule="captured-tables"))
     findings += filter_findings(table_filter, [str(table.id) for table in tables], user, visible)
     if table_filter.schema_exclude or table_filter.table_exclude:
@@ -307,6 +307,6 @@ def exclusion_findings(table_filter: TableFilter, visible: Sequence[TableId], us
         if not any(table_filter.matches(one, name) for name in tables):
             unmatched.append(("table", one))
     for kind, pattern in unmatched:
-        problem = f"{kind}.exclude.list: '{pattern}' matches no {kind} that {user} can see, and leaves nothing out"
-        fix = f"Correct it, where a {kind} is captured that should not be."
+        problem = f"{kind}.exclude.list: '{pattern}' matches no {kind} that {user} can see, so it excludes nothing"
+        fix = f"Correct it if a {kind} is captured that should not be."
         yield Finding(problem, fix, blocking=False, rule="exclude-list")

@@ -23,8 +23,8 @@ _WAYS: Final = (
 )
 PATIENCE = 1.0
 NOT_THIS_DATABASE: Final = (
-    "See whether database.hostname, database.port and database.dbname lead to the database that was captured. If they do, remove the"
-    " offset and take a new snapshot: minercdc offsets reset CONFIG (snapshot.mode=when_needed takes one by itself)."
+    "Check that database.hostname, database.port and database.dbname lead to the captured database. If they do, remove"
+    " the offset and take a new snapshot: minercdc offsets reset CONFIG (snapshot.mode=when_needed takes one by itself)."
 )
 """What to do about a stored position that is of another database."""
 _INVALID_IDENTIFIER = 904  # what a package that is not granted looks like in SQL
@@ -75,7 +75,7 @@ def not_reached(connection: oracledb.Connection, scn: int) -> LogGapError | None
     while (now := present.read(connection)) < scn:
         if time.monotonic() - begun >= (PATIENCE if present.is_exact else 4 * PATIENCE):
             return LogGapError(
-                f"the stored position knows SCN {scn}, and the database is at SCN {now} only: it is another database, or was restored or created again",
+                f"the stored position has SCN {scn}, but the database is only at SCN {now}: it is another database, or was restored or created again",
                 hint=NOT_THIS_DATABASE,
             )
         time.sleep(PATIENCE / 4)

@@ -52,7 +52,8 @@ def written_scn(connection: oracledb.Connection) -> Scn:
     (scn,) = one_row(connection, sql, "reading the redo threads")
     if scn is None:
         raise PrerequisiteError(
-            "V$THREAD has no open redo thread", hint="The database has to be open for writing; a physical standby has none."
+            "V$THREAD has no open redo thread",
+            hint="The database must be open for writing; a physical standby has no open redo thread.",
         )
     return Scn(int(scn))
 

@@ -72,7 +72,7 @@ class _Backtracking:
             return self._compiled.fullmatch(text, timeout=_SECONDS) is not None
         except (TimeoutError, MemoryError):
             raise ConfigError(
-                [f"the pattern '{_shown(self._text)}' was not done with {text} after {_SECONDS:.0f} s"],
+                [f"the pattern '{_shown(self._text)}' did not finish matching {text} within {_SECONDS:.0f} s"],
                 hint="Write it without lookaheads, back-references and possessive quantifiers: then it takes linear time.",
             ) from None
 

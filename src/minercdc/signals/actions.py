@@ -204,8 +204,7 @@ class Actions:
         return reports, replace(state, snapshots=(*state.snapshots, snapshot))
 
     def _resume(self, collections: Sequence[str], signal: Signal, state: SignalState) -> Acted:
-        """Put the suspended tables that match into `state.resumes`; `Resumptions` reads them, and answers. Raises
-        SignalRefused when none matches, when one is to be resumed already, or when the id is in use."""
+        """Put the suspended tables that match into `state.resumes`; `Resumptions` reads them, and answers."""
         known = [entry.table for entry in self._suspended()]
         wanted = [name for name in known if any(names(pattern, self.names.table(name)) for pattern in collections)]
         if not wanted:
@@ -220,8 +219,7 @@ class Actions:
         return (), replace(state, resumes=(*state.resumes, *((given[name], name) for name in wanted)))
 
     def _stop(self, action: StopSnapshot, signal: Signal, state: SignalState, time_us: int) -> Acted:
-        """Take the tables that match out of the snapshots of the state; one that is being read stops where it is. Raises
-        SignalRefused when none of them is in a snapshot."""
+        """Take the tables that match out of the snapshots of the state; one that is being read stops where it is."""
         reports: list[Event] = []
         for snapshot in [s for s in state.snapshots if action.blocking in (None, s.blocking)]:
             kept = tuple(table for table in snapshot.tables if not self._stops(action, table))

@@ -141,7 +141,7 @@ class SignalJournal(SignalFile):
         except OSError as error:
             raise StateDirectoryError(
                 f"keeping a signal in {self._file.absolute()} failed: {error.strerror or error}",
-                hint="Make room there, or set minercdc.state.dir to a directory with room.",
+                hint="Free disk space there, or set minercdc.state.dir to another directory.",
             ) from error
 
 

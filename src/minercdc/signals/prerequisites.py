@@ -60,8 +60,7 @@ def signal_table_findings(
 
 
 def _logging(connection: oracledb.Connection, table: TableId, name: str) -> Iterator[Finding]:
-    """A finding when not all columns of the table are logged, so that a mark that is deleted may not be recognised. Raises
-    SourceError, PrerequisiteError."""
+    """A finding when not all columns of the table are logged, so that a mark that is deleted may not be recognised."""
     everything = one_row(connection, "SELECT SUPPLEMENTAL_LOG_DATA_ALL FROM V$DATABASE", "checking V$DATABASE")[0]
     sql = (
         "SELECT COUNT(*) FROM ALL_LOG_GROUPS"
@@ -78,8 +77,7 @@ def _logging(connection: oracledb.Connection, table: TableId, name: str) -> Iter
 
 
 def _try(connection: oracledb.Connection, name: str, privilege: str) -> None:
-    """Execute a statement that changes no row, but needs the privilege `INSERT` or `DELETE`, and roll back. Raises
-    PrerequisiteError without it (ORA-01031), and as `codes.classify`."""
+    """Execute a statement that changes no row, but needs the privilege `INSERT` or `DELETE`, and roll back."""
     sql = (
         f"INSERT INTO {name} SELECT * FROM {name} WHERE 1 = 0"
         if privilege == "INSERT"

@@ -1,1 +1,1 @@
-"""Where records, offset and schema history go: Kafka, segments or JSON lines."""
+"""Sinks of records, offset and schema history: Kafka, segments or JSON lines."""

@@ -27,7 +27,7 @@ def file_errors(doing: str) -> Iterator[None]:
     except OSError as error:
         text = f"{doing} failed: {error.strerror or error}"
         if error.errno in _FULL:
-            raise DeliveryError(text, hint="Make room there: the connector goes on from its offset then.") from error
+            raise DeliveryError(text, hint="Make room there: the connector then continues from its offset.") from error
         raise SinkError(text, hint="See minercdc.sink.path; the process has to be able to write there.") from error
 
 

@@ -90,7 +90,7 @@ class FileSchemaHistory:
             content = self._path.read_bytes() if mark or self._path.exists() else b""
         if len(content) < mark:
             raise SchemaHistoryError(
-                f"the schema history {self._path} has {len(content)} bytes, and the offset counts on {mark}", hint=_HINT
+                f"the schema history {self._path} has {len(content)} bytes, but the offset expects {mark}", hint=_HINT
             )
         self._length = mark
         for number, line in enumerate(content[:mark].splitlines(), 1):

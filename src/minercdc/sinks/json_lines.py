@@ -73,8 +73,7 @@ def stored_lines_offset(beside: Path) -> Offset | None:
 
 
 def _parsed(content: bytes, file: Path) -> tuple[str | None, int]:
-    """The stored offset, None for none, and how many bytes of the lines are committed. Raises SchemaHistoryError when `content`
-    does not say it."""
+    """The stored offset, None for none, and how many bytes of the lines are committed."""
     try:
         document = json.loads(content)
         return document["offset"], int(document["length"])
@@ -113,8 +112,8 @@ class JsonLines:
             raise
 
     def _stored(self) -> tuple[str | None, int]:
-        """The stored offset, None for none, and how many bytes of the file are committed. Makes the offset's file when it is
-        missing. Raises as the constructor."""
+        """The stored offset, None for none, and how many bytes of the file are committed. Makes the offset's file when
+        it is missing."""
         with file_errors(f"reading {self._offset_file}"):
             if not self._offset_file.exists():
                 self._begin()
@@ -122,8 +121,7 @@ class JsonLines:
         return _parsed(content, self._offset_file)
 
     def _begin(self) -> None:
-        """Make the offset's file for a place that is not ours yet. Raises SinkError when there is something in the file of
-        lines, and OSError."""
+        """Make the offset's file for a place that is not ours yet."""
         if self._file is not None and self._file.exists() and self._file.stat().st_size:
             raise SinkError(
                 f"{self._where} is not empty, and {self._offset_file} is not there to say what in it is the connector's",
@@ -143,7 +141,7 @@ class JsonLines:
             size = os.fstat(self._descriptor).st_size
             if size < self._length:
                 raise SinkError(
-                    f"{self._where} has {size} bytes, and the offset in {self._offset_file} counts on {self._length}",
+                    f"{self._where} has {size} bytes, but the offset in {self._offset_file} expects {self._length}",
                     hint="Put the file back; or remove the offset, too, to start over with a snapshot.",
                 )
             if size > self._length:

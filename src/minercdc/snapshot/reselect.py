@@ -116,7 +116,6 @@ class RowReselect:
         identifies it.
 
         :param row: the row as the event has it, for its key; `row_id` is used where its key is not known.
-        :raises MinerCdcError: Oracle's errors, those of connecting, and a value that does not fit.
         """
         place = _place_of(schema, row, row_id)
         if place is None:

@@ -88,7 +88,7 @@ class Scan:
 
     def _at_scn(self, connection: oracledb.Connection) -> AbstractContextManager[None]:
         """A context to read in. The user's SELECT has no AS OF, so DBMS_FLASHBACK takes the whole session back for that;
-        without such a SELECT, the context does nothing. Raises as `as_of`."""
+        without such a SELECT, the context does nothing."""
         return nullcontext() if self.select is None else as_of(connection, self.scn)
 
 

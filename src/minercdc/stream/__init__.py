@@ -1,1 +1,1 @@
-"""What flows through a pipeline and what is stored of it: events, rows, offsets, counters, and the interfaces of its parts."""
+"""The data of a pipeline and its stored state: events, rows, offsets, counters, and the interfaces of its parts."""

@@ -1,4 +1,4 @@
-"""What flows through a pipeline, from captures, snapshots and signals to the encoder; `rows.py` says what a `Row` holds."""
+"""The events of a pipeline, from captures, snapshots and signals to the encoder; `rows.py` says what a `Row` holds."""
 
 from __future__ import annotations
 

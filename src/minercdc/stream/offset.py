@@ -1,4 +1,4 @@
-"""What is stored so that a killed connector goes on without loss or repeat."""
+"""The stored state from which a killed connector continues without loss or repetition."""
 
 from __future__ import annotations
 

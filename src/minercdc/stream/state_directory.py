@@ -141,7 +141,7 @@ def _address_of(identity: str) -> bytes:
 
 
 def _wait_for(connector: str, owner: int, deadline: float) -> None:
-    """Give another owner a moment to end. Raises FencedError after the deadline.
+    """Give another owner a moment to end.
 
     :param owner: its process id, 0 where that is not known.
     """
@@ -205,7 +205,7 @@ def _is_stopped(pid: int) -> bool:
 
 
 def _made(path: Path) -> int:
-    """Open a file for a lock, and make it where it is missing. Raises StateDirectoryError."""
+    """Open a file for a lock, and make it where it is missing."""
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:

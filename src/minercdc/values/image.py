@@ -90,7 +90,7 @@ def _decoded(image: bytes, codec: str) -> str:
     try:
         return image.decode(codec)
     except UnicodeDecodeError as error:
-        raise ValueDecodeError(f"{image.hex()} is no text in {codec}") from error
+        raise ValueDecodeError(f"{image.hex()} is not valid text in {codec}") from error
 
 
 def _number(image: bytes) -> str:

@@ -59,8 +59,8 @@ _CANONICAL: Memo[str] = Memo(_canonical)
 
 
 def _single(value: float) -> str:
-    """The shortest decimal text of six digits or more that reads back as the same IEEE single (0.1, not 0.10000000149011612),
-    in the form of Python's float. Raises ValueDecodeError for NaN, OverflowError beyond the range of a single."""
+    """The shortest decimal text of six digits or more that reads back as the same IEEE single (0.1, not
+    0.10000000149011612), in the form of Python's float."""
     image = struct.pack(">f", value)
     for digits in range(6, 10):
         text = f"{value:.{digits}g}"
@@ -168,7 +168,7 @@ def _padded(text: str, scale: int) -> str:
 
 
 def _unscaled(text: str, scale: int) -> int:
-    """Canonical `text` times 10**scale. Raises ValueDecodeError when digits would be lost.
+    """Canonical `text` times 10**scale.
 
     On the text itself: decimal's default context would round at 28 digits, and NUMBER has 38.
     """
@@ -222,8 +222,7 @@ def _decimal_json(scale: int) -> Convert:
 
 
 def _variable_scale_json(text: str) -> str:
-    """JSON of Debezium's VariableScaleDecimal: the scale of the canonical spelling, and the unscaled value as base64. Raises
-    ValueDecodeError when the text is no number."""
+    """JSON of Debezium's VariableScaleDecimal: the scale of the canonical spelling, and the unscaled value as base64."""
     whole, _, fraction = text.partition(".")
     if not fraction.endswith("0"):
         try:

@@ -71,7 +71,7 @@ def json_text(digits: str) -> str:
     try:
         data = unhexlify(digits)
     except (Error, ValueError):
-        raise ValueDecodeError(f"{digits[:60]!r} is no hexadecimal text") from None
+        raise ValueDecodeError(f"{digits[:60]!r} is not hexadecimal text") from None
     try:
         return _Image(data).text()
     except UnicodeDecodeError as error:
@@ -285,8 +285,8 @@ def _fixed_text(name: str, image: bytes) -> str:
 
 
 def _float_text(name: str, text: str) -> str:
-    """A BINARY_DOUBLE as the shortest number that reads back the same, a BINARY_FLOAT as TO_NUMBER makes one of it: by nine
-    digits. Raises ValueDecodeError for one that is not finite."""
+    """A BINARY_DOUBLE as the shortest number that reads back the same, a BINARY_FLOAT as TO_NUMBER makes one of it: by
+    nine digits."""
     value = float(text)
     if not math.isfinite(value):
         raise _damaged(f"{text}, for which JSON has no number")

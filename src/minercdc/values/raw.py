@@ -41,4 +41,4 @@ def _bytes(text: str) -> bytes:
     try:
         return unhexlify(text)
     except ValueError as exc:
-        raise ValueDecodeError(f"{text!r} is no hexadecimal text") from exc
+        raise ValueDecodeError(f"{text!r} is not hexadecimal text") from exc

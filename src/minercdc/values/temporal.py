@@ -90,8 +90,8 @@ def _zoned(text: str) -> str:
 
 
 def _parts(text: str) -> tuple[str, str, str | None]:
-    """Year to second, nine digits of the fraction, and the offset (None without zone) of a text in the session's format, or
-    in Oracle's default one. Raises ValueDecodeError for other text."""
+    """Year to second, nine digits of the fraction, and the offset (None without zone) of a text in the session's format,
+    or in Oracle's default one."""
     iso = _ISO.fullmatch(text)
     if iso:
         year, month, day, hour, minute, second, fraction, offset = iso.groups()
@@ -99,7 +99,7 @@ def _parts(text: str) -> tuple[str, str, str | None]:
         return stem, (fraction or "").ljust(9, "0"), offset
     nls = _DEFAULT_NLS.fullmatch(text)
     if not nls or nls[2] not in _MONTHS:
-        raise ValueDecodeError(f"{text!r} is no date in the session's format")
+        raise ValueDecodeError(f"{text!r} is not a date in the session's format")
     # RR: a two-digit year lies within fifty years of the current century's half.
     century = 2000 if int(nls[3]) < 50 else 1900
     hour24 = int(nls[4] or 0) % 12 + (12 if nls[8] == "P" else 0)
@@ -119,7 +119,7 @@ def writing(column: Column, handling: ValueHandling) -> Writing:
             try:
                 return convert(canonical(text))
             except (ValueError, IndexError) as exc:
-                raise ValueDecodeError(f"{text!r} is no date or timestamp") from exc
+                raise ValueDecodeError(f"{text!r} is not a date or timestamp") from exc
 
         return to_json
 
@@ -165,8 +165,8 @@ _MINUTES: Memo[int] = Memo(_minute_seconds)
 
 
 def _epoch(text: str) -> tuple[int, str]:
-    """Whole seconds from the epoch to a canonical Row text, negative before 1970, and the digits of the fraction ('' for a
-    DATE). Its clock counts as UTC. Raises ValueError or IndexError for other text."""
+    """Whole seconds from the epoch to a canonical Row text, negative before 1970, and the digits of the fraction ('' for
+    a DATE). Its clock counts as UTC."""
     end = 11 if text[0] == "-" else 10
     return _DAYS[text[:end]] + _MINUTES[text[end + 1 : end + 6]] + int(text[end + 7 : end + 9]), text[end + 10 : end + 19]
 

@@ -42,7 +42,7 @@ def test_the_position_of_another_adapter_is_refused_by_name(
 ) -> None:
     for other, position, _ in POSITIONS:
         if other != name:
-            with pytest.raises(ConfigError, match=f"no position of {name}: .") as refused:
+            with pytest.raises(ConfigError, match=f"not a position of {name}: .") as refused:
                 loaded(from_json, position.to_json(), name)
             assert "database.connection.adapter" in refused.value.hint
 
@@ -62,5 +62,5 @@ def test_the_position_of_another_adapter_is_refused_by_name(
 )
 def test_a_damaged_position_is_a_problem_of_the_configuration(name: str, saved: dict[str, Any]) -> None:
     (from_json,) = (found for adapter, _, found in POSITIONS if adapter == name)
-    with pytest.raises(ConfigError, match=f"no position of {name}: ."):
+    with pytest.raises(ConfigError, match=f"not a position of {name}: ."):
         loaded(from_json, saved, name)

@@ -36,7 +36,7 @@ def test_a_family_shares_its_positions() -> None:
 
 
 def test_the_position_of_another_family_is_refused_by_name() -> None:
-    with pytest.raises(ConfigError, match="logminer cannot go on from the stored position of flashback") as refused:
+    with pytest.raises(ConfigError, match="logminer cannot continue from the stored position of flashback") as refused:
         adopt(FOREIGN, "logminer", handover_scn=None)
     assert "minercdc.handover.scn" in (refused.value.hint or "")
 

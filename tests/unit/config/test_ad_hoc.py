@@ -26,7 +26,7 @@ def test_what_no_header_can_have_is_refused(name: str, value: str) -> None:
 
 def test_notifications_want_a_topic_and_channels_that_are_there() -> None:
     assert problems({**GOOD, "notification.enabled.channels": "sink"}) == [
-        "notification.sink.topic.name: needed, since notification.enabled.channels has sink"
+        "notification.sink.topic.name: required, because notification.enabled.channels contains sink"
     ]
     (refused,) = problems({**GOOD, "notification.enabled.channels": "log,jmx"})
     assert "GET /notifications" in refused
@@ -43,6 +43,7 @@ def test_marks_that_are_deleted_again_do_not_go_with_triggers() -> None:
         "signal.data.collection": "ORCLPDB1.S.SIGNALS",
     }
     assert any(
-        "insert_delete does not go with database.connection.adapter=txlog" in line for line in problems({**GOOD, **change})
+        "insert_delete cannot be used with database.connection.adapter=txlog" in line
+        for line in problems({**GOOD, **change})
     )
     parse_properties({**GOOD, **change, "incremental.snapshot.watermarking.strategy": "insert_insert"})

@@ -81,7 +81,7 @@ def test_half_of_a_surrogate_pair_is_refused_by_property_and_line(tmp_path: Path
 
 def test_a_variable_with_a_byte_that_is_no_utf8_is_refused_by_its_property(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINERCDC_MESSAGE_KEY_COLUMNS", os.fsdecode(b"\xff"))
-    with pytest.raises(ConfigError, match="message.key.columns: .*a byte that is no UTF-8"):
+    with pytest.raises(ConfigError, match="message.key.columns: .*a byte that is not UTF-8"):
         parse_properties(GOOD)
 
 

@@ -63,12 +63,12 @@ def test_without_it_nothing_changes() -> None:
         ({"database.connection.adapter": "logminer_unbuffered"}, "database.connection.adapter=logminer only"),
         ({"database.connection.adapter": "flashback"}, "database.connection.adapter=logminer only"),
         ({"database.connection.adapter": "txlog"}, "database.connection.adapter=logminer only"),
-        ({"log.mining.archive.log.only.mode": "false"}, "log.mining.archive.log.only.mode: has to be true"),
+        ({"log.mining.archive.log.only.mode": "false"}, "log.mining.archive.log.only.mode: must be true"),
         ({"log.mining.strategy": "redo_log_catalog"}, "ORA-01300"),
-        ({"log.mining.transaction.retention.ms": "60000"}, "log.mining.transaction.retention.ms: does not go with"),
-        ({"minercdc.log.mining.flush.table": "F"}, "minercdc.log.mining.flush.table: has no use"),
+        ({"log.mining.transaction.retention.ms": "60000"}, "log.mining.transaction.retention.ms: cannot be used with"),
+        ({"minercdc.log.mining.flush.table": "F"}, "minercdc.log.mining.flush.table: has no effect"),
         ({"database.pdb.name": "A,B"}, "captures one pluggable database"),
-        ({"lob.enabled": "true"}, "lob.enabled: large values are not read from a physical standby yet"),
+        ({"lob.enabled": "true"}, "lob.enabled: reading large values from a physical standby is not supported yet"),
     ],
 )
 def test_what_does_not_go_with_it_is_refused_by_name(given: dict[str, str], problem: str) -> None:
@@ -89,16 +89,16 @@ def test_a_downstream_database_has_a_dictionary_and_so_less_that_does_not_go_wit
         ({"database.connection.adapter": "flashback"}, "capture.mode: downstream works with"),
         (
             {"log.mining.archive.log.only.mode": "false"},
-            "log.mining.archive.log.only.mode: has to be true with capture.mode=down",
+            "log.mining.archive.log.only.mode: must be true with capture.mode=down",
         ),
-        ({"log.mining.strategy": "online_catalog"}, "log.mining.strategy: has to be redo_log_catalog"),
-        ({"log.mining.strategy": "hybrid"}, "log.mining.strategy: has to be redo_log_catalog"),
+        ({"log.mining.strategy": "online_catalog"}, "log.mining.strategy: must be redo_log_catalog"),
+        ({"log.mining.strategy": "hybrid"}, "log.mining.strategy: must be redo_log_catalog"),
         ({"log.mining.transaction.retention.ms": "60000"}, "redo that is not shipped yet would make"),
         (
             {"minercdc.log.mining.flush.table": "F"},
-            "minercdc.log.mining.flush.table: has no use with capture.mode=downstream",
+            "minercdc.log.mining.flush.table: has no effect with capture.mode=downstream",
         ),
-        ({"archive.destination.name": "LOG_ARCHIVE_DEST_1"}, "archive.destination.name: has no use"),
+        ({"archive.destination.name": "LOG_ARCHIVE_DEST_1"}, "archive.destination.name: has no effect"),
         ({"database.pdb.name": "A,B"}, "capture.mode=downstream captures one pluggable database"),
     ],
 )

@@ -320,7 +320,7 @@ def test_a_history_in_a_file_counts_as_far_as_the_offset_says(config: ConnectorC
         "what a killed connector wrote after its last commit is not valid"
     )
     longer = FileHistory(of_file, lambda: Offset("logminer", history=10_000))
-    with pytest.raises(SchemaHistoryError, match="the offset counts on 10000"):
+    with pytest.raises(SchemaHistoryError, match="the offset expects 10000"):
         longer.refresh()
-    with pytest.raises(ConfigError, match=r"schema\.history\.internal: .* a file will not do"):
+    with pytest.raises(ConfigError, match=r"schema\.history\.internal: .* a file is not supported"):
         history_of(of_file)

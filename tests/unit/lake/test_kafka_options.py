@@ -68,7 +68,7 @@ def test_a_client_certificate_becomes_a_pem_keystore(key: str) -> None:
         ({"enable.ssl.certificate.verification": "false"}, "enable.ssl.certificate.verification: Java's client always"),
         ({"ssl.keystore.location": "/x.p12"}, "ssl.keystore.location: the lake does not know"),
         ({"ssl.ca.location": "/no/such/file"}, "ssl.ca.location: /no/such/file cannot be read"),
-        ({"ssl.key.pem": "K"}, "a key and a certificate"),
+        ({"ssl.key.pem": "K"}, "a key needs a certificate"),
         (
             {"ssl.key.pem": LOCKED_KEY, "ssl.certificate.pem": "C", "ssl.key.password": "y"},
             "ssl.key.location: the key cannot be read",

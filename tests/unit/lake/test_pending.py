@@ -145,7 +145,7 @@ def test_rows_without_key_and_rowid_are_refused() -> None:
     lost = [replace(arrival(2, 11, 45), unplaced=3)]
     refuse_unplaced(history(), ["ID@1"], lost, Applied(10, 1), Applied(50, 2))
     refuse_unplaced(history(), [], lost, Applied(50, 2), Applied(60, 3))
-    with pytest.raises(LakeError, match=r"S.T has no key, and 3 changes of it have no ROWID"):
+    with pytest.raises(LakeError, match=r"S.T has no key, and 3 of its changes have no ROWID"):
         refuse_unplaced(history(), [], lost, Applied(10, 1), Applied(50, 2))
 
 

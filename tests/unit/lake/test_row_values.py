@@ -115,5 +115,5 @@ def test_a_value_of_an_older_version_becomes_what_spark_makes_of_it(value: Any, 
     ("value", "old", "new"), [(1.5, "DOUBLE", "STRING"), ("7", "STRING", "INT"), (300, "INT", "TINYINT")]
 )
 def test_what_only_spark_can_cast_is_refused(value: object, old: str, new: str) -> None:
-    with pytest.raises(LakeError, match=f"an earlier {old} does not become {new}"):
+    with pytest.raises(LakeError, match=f"an earlier {old} cannot be converted to {new}"):
         converted(value, old, new, "C")

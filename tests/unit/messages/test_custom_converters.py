@@ -145,11 +145,11 @@ def test_a_value_of_another_type_is_an_error_of_the_row() -> None:
         (ours("NO_CONVERSION"), "mine returned 'string', not minercdc.values.conversion.Conversion"),
         (
             {"converters": "a", "a.type": f"{ORACLE}RawToStringConverter", "a.charset": "x"},
-            "a.charset: there is no character set x",
+            "a.charset: unknown character set x",
         ),
         (
             {"converters": "a", "a.type": f"{ORACLE}NumberToZeroScaleConverter", "a.decimal.mode": "x"},
-            "a.decimal.mode: x is none of",
+            "a.decimal.mode: x is not one of",
         ),
         ({"converters": "a", "a.type": f"{ORACLE}RawToStringConverter", "a.selector": "("}, "a.selector: "),
     ],

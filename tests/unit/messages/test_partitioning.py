@@ -73,7 +73,7 @@ def test_other_tables_and_events_keep_the_partition_of_their_key() -> None:
 
 def test_columns_outside_the_key_are_refused() -> None:
     encoder = PartitionedEncoder(Scripted(1), [("SHOP.LINES", ("V",))], lambda table: table.key, lambda _: 16)
-    with pytest.raises(RecordSchemaError, match=r"V is no column of the record key of SHOP.LINES"):
+    with pytest.raises(RecordSchemaError, match=r"V is not a column of the record key of SHOP.LINES"):
         encoder.encode(ChangeEvent(Op.CREATE, LINES, None, ("7", "1", ""), Scn(1), 0, None, 1))
 
 

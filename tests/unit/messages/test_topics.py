@@ -225,7 +225,7 @@ def test_topics_that_are_not_in_use_take_no_name(tmp_path: Path) -> None:
             {"topic_creation_groups": "a", "topic_creation_a_include": "x", "topic_creation_a_partitions": "0"},
             "topic.creation.a.partitions: '0'",
         ),
-        ({"topic_creation_default_replication_factor": "0"}, "topic.creation.default.replication.factor: 0 is neither"),
+        ({"topic_creation_default_replication_factor": "0"}, "topic.creation.default.replication.factor: 0 is not allowed"),
     ],
 )
 def test_what_is_wrong_is_named(more: dict[str, str], problem: str) -> None:

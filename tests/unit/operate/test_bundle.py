@@ -67,7 +67,7 @@ def test_a_port_of_another_program_takes_its_own_file_only(tmp_path: Path, monke
     with tarfile.open(tmp_path / "bundle.tar.gz") as archive:
         metrics = archive.extractfile("minercdc-bundle/metrics.txt")
         assert metrics is not None
-        assert metrics.read().startswith(b"not to be had: BadStatusLine")
+        assert metrics.read().startswith(b"unavailable: BadStatusLine")
 
 
 def test_kafka_that_does_not_answer_is_waited_for_once_and_named(
@@ -92,7 +92,7 @@ def test_kafka_that_does_not_answer_is_waited_for_once_and_named(
         for name in ("offset.json", "tables.json", "topics.txt"):
             found = archive.extractfile(f"minercdc-bundle/{name}")
             assert found is not None
-            assert found.read().decode() == f"not to be had: {failed}\n"
+            assert found.read().decode() == f"unavailable: {failed}\n"
 
 
 def test_texts_that_may_hold_values_of_rows_are_left_out_of_the_offset() -> None:

@@ -58,9 +58,9 @@ def test_the_same_kind_and_a_later_release_say_nothing() -> None:
     [
         ([(1, 9)], [(1, 7), (1, 8)], []),
         ([(1, 9)], [(1, 9)], []),
-        ([(1, 9)], [(1, 5), (1, 6)], ["the logs up to 9 are archived, and none after 6 has reached"]),
-        ([(1, 9)], [(1, 4), (1, 6), (1, 8)], ["while later ones are there: 5, 7"]),
-        ([(1, 9)], [(1, 1), (1, 9)], ["while later ones are there: 2, 3, 4, 5, 6 .."]),
+        ([(1, 9)], [(1, 5), (1, 6)], ["the logs up to 9 are archived, but none after 6 has reached"]),
+        ([(1, 9)], [(1, 4), (1, 6), (1, 8)], ["although later ones exist: 5, 7"]),
+        ([(1, 9)], [(1, 1), (1, 9)], ["although later ones exist: 2, 3, 4, 5, 6 .."]),
         ([(1, 9), (2, 3)], [(1, 8)], ["thread 2: no log of it has reached"]),
     ],
 )

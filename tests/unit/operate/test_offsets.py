@@ -263,7 +263,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     client = KafkaClient(config.kafka, config.topics, {})
     (tmp_path / "o.dat").write_bytes(b"PK")
     for path, reason in (
-        (tmp_path / "o.dat", "is no offset file"),
+        (tmp_path / "o.dat", "is not an offset file"),
         (tmp_path / "none", "there is no such file"),
         (tmp_path, "cannot be read"),
     ):

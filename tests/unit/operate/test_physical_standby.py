@@ -25,12 +25,18 @@ def found(rule: str, primary: Answers, standby: Answers) -> list[Any]:
 @pytest.mark.parametrize(
     ("rule", "primary", "standby", "problem", "fix"),
     [
-        ("standby-apply", {}, {"OPEN_MODE": [("READ ONLY",)]}, "READ ONLY: redo is not applied", "RECOVER MANAGED STANDBY"),
+        (
+            "standby-apply",
+            {},
+            {"OPEN_MODE": [("READ ONLY",)]},
+            "READ ONLY: it does not apply redo",
+            "RECOVER MANAGED STANDBY",
+        ),
         (
             "standby-transport",
             {"V$ARCHIVED_LOG": [(1, 9), (2, 5)]},
             {"V$ARCHIVED_LOG": [(1, 6), (2, 4)]},
-            "thread 1: the logs up to 9 are archived, and none after 6 has reached",
+            "thread 1: the logs up to 9 are archived, but none after 6 has reached",
             "LOG_ARCHIVE_DEST_STATE_n = ENABLE",
         ),
         ("standby-lag", {"DUAL": [(7200,)]}, {"CURRENT_SCN": [(500,)]}, "SCN 500, of 2.0 h ago", "ARCHIVE_LAG_TARGET"),
@@ -66,8 +72,8 @@ def test_a_rule_that_holds_says_nothing(rule: str, primary: Answers, standby: An
 @pytest.mark.parametrize(
     ("primary", "standby", "problem"),
     [
-        (STANDBY, PRIMARY, "database.* is a PHYSICAL STANDBY (READ ONLY WITH APPLY): it has to be the primary"),
-        (PRIMARY, PRIMARY, "secondary.* is a PRIMARY (READ WRITE), and no physical standby"),
+        (STANDBY, PRIMARY, "database.* is a PHYSICAL STANDBY (READ ONLY WITH APPLY): it must be the primary"),
+        (PRIMARY, PRIMARY, "secondary.* is a PRIMARY (READ WRITE), not a physical standby"),
         (PRIMARY, STANDBY._replace(role="SNAPSHOT STANDBY", mode="READ WRITE"), "secondary.* is a SNAPSHOT STANDBY"),
         (PRIMARY, STANDBY._replace(dbid=8), "a standby of another database: its DBID is 8, that of database.* 7"),
         (PRIMARY, STANDBY._replace(mode="MOUNTED"), "is MOUNTED"),

@@ -104,12 +104,12 @@ BROKEN: list[tuple[str, Answers, dict[str, str], str, str]] = [
         "SHOP.ORDERS",
         'ALTER TABLE "SHOP"."ORDERS" LOGGING;',
     ),
-    ("archive-destination", {}, {}, "no archive destination is local", "SET LOG_ARCHIVE_DEST_1"),
+    ("archive-destination", {}, {}, "there is no valid local archive destination", "SET LOG_ARCHIVE_DEST_1"),
     (
         "archive-destination",
         {"V$ARCHIVE_DEST_STATUS": [("LOG_ARCHIVE_DEST_1", "VALID", "LOCAL", None)]},
         {"archive_destination_name": "LOG_ARCHIVE_DEST_2"},
-        "LOG_ARCHIVE_DEST_2 is no valid local destination; these are: LOG_ARCHIVE_DEST_1",
+        "LOG_ARCHIVE_DEST_2 is not a valid local destination; valid ones: LOG_ARCHIVE_DEST_1",
         "Name one of these",
     ),
     (
@@ -342,7 +342,7 @@ def test_a_topic_that_is_not_the_tables_own_blocks_capture() -> None:
     assert "topic.regex" in found.fix
     plain = configured(**absent)
     (missing,) = topic_findings(plain, client, TopicNames(plain), [ORDERS], [True])
-    assert missing.problem == "topic p.SHOP.ORDERS of SHOP.ORDERS is not there, and topic.creation.enable=false"
+    assert missing.problem == "topic p.SHOP.ORDERS of SHOP.ORDERS does not exist, and topic.creation.enable=false"
 
 
 def test_a_state_directory_that_cannot_be_made_is_found(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ TABLE: dict[str, Any] = {"scn": "1", "time_us": 1, "change": {}}
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        *(({name: ...}, f"FILE is no exported offset: the member {name} is missing") for name in EXPORTED),
+        *(({name: ...}, f"FILE is not an exported offset: the member {name} is missing") for name in EXPORTED),
         ({"connector": 1}, "the member connector is a whole number, and has to be a string"),
         ({"offset": []}, "the member offset is an array, and has to be an object"),
         ({"tables": {}}, "the member tables is an object, and has to be an array"),
@@ -101,7 +101,7 @@ def test_what_is_wrong_in_an_exported_offset_is_named(change: dict[str, Any], me
     with pytest.raises(ConfigError) as caught:
         from_document(json.dumps(given), "FILE")
     assert message in str(caught.value)
-    assert "It has to be what `minercdc offsets export` printed." in str(caught.value)
+    assert "It must be the output of `minercdc offsets export`." in str(caught.value)
 
 
 def offset_of(pdbs: list[str], adapter: str = "logminer") -> Offset:
@@ -118,7 +118,11 @@ def offset_of(pdbs: list[str], adapter: str = "logminer") -> Offset:
         (offset_of([]), "A", ""),
         (offset_of([], "flashback"), "A", ""),
         (offset_of(["A", "B"]), "A, B, C", "C: added since the offset was stored"),
-        (offset_of(["A", "B"]), "A", "the offset is of A, B: from one pluggable database to several, or back"),
+        (
+            offset_of(["A", "B"]),
+            "A",
+            "the offset is of A, B: topic names change between one and several pluggable databases",
+        ),
         (offset_of([]), "A, B", "the offset is of a single database"),
     ],
 )
@@ -127,7 +131,7 @@ def test_an_offset_of_other_databases_is_found(tmp_path: Path, stored: Offset | 
     if stored is not None:
         store(tmp_path, json.dumps({"offset": offset_to_bytes(stored).decode(), "length": 0}))
     found = list(offset_findings(config))
-    assert [(one.blocking, problem in one.problem, "set the property back" in one.fix) for one in found] == (
+    assert [(one.blocking, problem in one.problem, "restore the property" in one.fix) for one in found] == (
         [(True, True, True)] if problem else []
     )
 

@@ -84,7 +84,7 @@ def test_the_plan_shows_what_becomes_of_values() -> None:
     number, name, note = ORDERS.columns
     assert hidden(ORDERS.id, name, changes) == "; masked, 5 asterisks (column.mask.with.5.chars)"
     assert hidden(ORDERS.id, note, changes) == "; cut after 9 characters (column.truncate.to.9.chars)"
-    assert hidden(ORDERS.id, number, changes).startswith("; refused: column SHOP.ORDERS.ID of type NUMBER is no text")
+    assert hidden(ORDERS.id, number, changes).startswith("; refused: column SHOP.ORDERS.ID of type NUMBER is not text")
     hashing = ColumnChanges(changes.rules[2:])
     hashed = hidden(ORDERS.id, Column("HASHED", "VARCHAR2", 9), hashing)
     assert hashed == "; hashed by sha256 (column.mask.hash.SHA-256)"

@@ -30,7 +30,7 @@ def test_a_lookahead_of_a_configuration_matches_as_in_debezium() -> None:
 def test_a_configured_pattern_that_takes_too_long_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patterns, "_SECONDS", 0.05)
     pattern = configured_pattern(r"(?!x)(?:a|aa|aaa)*\b\B")
-    with pytest.raises(ConfigError, match=r"was not done with aaa"):
+    with pytest.raises(ConfigError, match=r"did not finish matching aaa"):
         pattern.matches("a" * 60)
 
 

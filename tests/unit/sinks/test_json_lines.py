@@ -51,7 +51,7 @@ def test_cut_at_every_byte_or_longer_the_committed_lines_are_what_counts(tmp_pat
         writer.close()
     for cut in range(len(whole)):
         file.write_bytes(whole[:cut])
-        with pytest.raises(SinkError, match=f"has {cut} bytes, and the offset .* counts on {len(whole)}"):
+        with pytest.raises(SinkError, match=f"has {cut} bytes, but the offset .* expects {len(whole)}"):
             sink(file)
 
 

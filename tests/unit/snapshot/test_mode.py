@@ -92,13 +92,13 @@ def test_a_callable_that_returns_something_else_is_named() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"snapshot.mode": "custom"}, "snapshot.mode.custom.name: goes with"),
-        ({"snapshot.locking.mode.custom.name": "a:b"}, "snapshot.locking.mode.custom.name: goes with"),
-        ({"snapshot.query.mode": "custom"}, "snapshot.query.mode.custom.name: goes with"),
-        ({"minercdc.start.scn": "7"}, "goes with snapshot.mode=no_data"),
+        ({"snapshot.mode": "custom"}, "snapshot.mode.custom.name: set it if"),
+        ({"snapshot.locking.mode.custom.name": "a:b"}, "snapshot.locking.mode.custom.name: set it if"),
+        ({"snapshot.query.mode": "custom"}, "snapshot.query.mode.custom.name: set it if"),
+        ({"minercdc.start.scn": "7"}, "requires snapshot.mode=no_data"),
         (
             {"snapshot.mode": "no_data", "minercdc.start.scn": "7", "minercdc.start.timestamp": "2026-01-01"},
-            "not both",
+            "set either this or",
         ),
         ({"snapshot.mode": "no_data", "minercdc.start.timestamp": "yesterday"}, "yesterday"),
         ({"snapshot.select.statement.overrides": "A.B"}, "overrides.A.B: needed"),
@@ -198,7 +198,7 @@ def test_names_that_differ_in_case_are_those_of_different_tables(given: list[str
 
 def test_a_name_that_is_no_table_comes_with_the_one_that_was_meant() -> None:
     ((problem, _),) = unmatched({"SHOP.CUSTOMR": ""}, TABLES)
-    assert "SHOP.CUSTOMR is no captured table" in problem
+    assert "SHOP.CUSTOMR is not a captured table" in problem
     assert "did you mean SHOP.CUSTOMER?" in problem
     ((problem, _),) = unmatched({"SHOP.DAY.SUM": ""}, TABLES)
     assert 'did you mean SHOP."day.Sum"?' in problem

@@ -129,7 +129,7 @@ class FlashbackCapture:
         :raises ConfigError: as `oracle.connect.connect`, or a pattern took too long.
         """
         if not isinstance(start, FlashbackPosition):
-            raise TypeError(f"{type(start).__name__} is no position of flashback")
+            raise TypeError(f"{type(start).__name__} is not a position of flashback")
         position = start
         try:
             while not stop.is_set():
@@ -156,8 +156,8 @@ class FlashbackCapture:
     # ---- one window ----
 
     def _window(self, position: FlashbackPosition, stop: StopFlag) -> Generator[Event, None, FlashbackPosition]:
-        """Events of one window. Returns the position after it; that of the last transaction that was emitted when the stop
-        came in between; `position` when nothing could be read yet. Raises as `stream`."""
+        """Events of one window. Returns the position after it; that of the last transaction that was emitted when the
+        stop came in between; `position` when nothing could be read yet."""
         opened = yield from self._open(position, stop)
         if opened is None:
             yield self._idle(position)
@@ -205,7 +205,9 @@ class FlashbackCapture:
             if not self._dictionary.altered_since(connection):
                 break
         else:
-            _log.warning("tables had DDL whenever the window from SCN %d on was read; it is read again", position.next)
+            _log.warning(
+                "tables had DDL during each reading of the window from SCN %d on; the window is read again", position.next
+            )
             return None
         delay_us = 0 if is_exact else 3_000_000
         self._watch(utc_us, begun, reader)
@@ -244,7 +246,9 @@ class FlashbackCapture:
         cyclic = self._dictionary.foreign_keys.cyclic
         if cyclic != self._cyclic and cyclic and self._config.minercdc_flashback_order == "strict":
             names = ", ".join(map(str, cyclic))
-            _log.warning("foreign keys of %s refer in a circle: some rows come before those that they refer to", names)
+            _log.warning(
+                "foreign keys of %s are circular: some rows are delivered before the rows that they refer to", names
+            )
         self._cyclic = cyclic
 
     def _watch(self, utc_us: int, begun: float, reader: TablesReader) -> None:
@@ -272,7 +276,7 @@ class FlashbackCapture:
         if position.end and judged.failed and transactions and self._split():
             # Part of this transaction may be delivered, by numbers that counted the rows of a table that is missing now.
             for version in transactions[0][1]:
-                reason = "a transaction that was delivered in part cannot be read again as a whole"
+                reason = "a transaction that was delivered in part cannot be read again in full"
                 judged.failed.setdefault(version.schema.id, Failure(reason))
                 judged.found.pop(version.schema.id, None)
             transactions = self._transactions(judged.found, position.done)

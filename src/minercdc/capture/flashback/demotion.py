@@ -1,4 +1,4 @@
-"""Makes the events of a table that leaves the common windows, and of one that joins them again.
+"""Makes the events for a table that leaves the common windows or joins them again.
 
 A table whose versions undo does not hold is read incrementally (`incremental`). One that cannot be read in a window for another
 reason, such as DDL or a missing grant, is suspended. Once a window has it again, its suspension ends by itself: the table is read

@@ -1,4 +1,4 @@
-"""The position of `flashback`: how far the windows have come."""
+"""The position of `flashback`: the progress of its windows."""
 
 from __future__ import annotations
 

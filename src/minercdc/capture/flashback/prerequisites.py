@@ -1,4 +1,4 @@
-"""What `flashback` needs: SELECT and FLASHBACK on each table, and tables whose versions Oracle shows."""
+"""The prerequisites of `flashback`: SELECT and FLASHBACK on each table, and tables whose versions Oracle shows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FlashbackPrerequisites:
         present.read(connection)
         if not present.is_exact:
             yield Finding(
-                "the present SCN is known by TIMESTAMP_TO_SCN only: changes come up to three seconds later",
+                "the present SCN can be read only through TIMESTAMP_TO_SCN: changes arrive up to three seconds later",
                 f"GRANT EXECUTE ON DBMS_FLASHBACK TO {user}, or SELECT ON V_$DATABASE",
                 blocking=False,
                 rule="present-scn",
@@ -62,7 +62,7 @@ class FlashbackPrerequisites:
             names = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in _NO_VERSIONS]
             if names:
                 yield Finding(
-                    f"{table.id}: Oracle shows no versions of tables with columns of these types: {', '.join(names)}",
+                    f"{table.id}: Oracle cannot show row versions of tables with columns of these types: {', '.join(names)}",
                     f"Leave the table out: table.exclude.list={table.id}",
                     blocking=False,
                     rule="mined-types",

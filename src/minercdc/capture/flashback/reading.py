@@ -1,4 +1,4 @@
-"""Reads what became of one table's rows in a window [start, end).
+"""Reads the changes of one table's rows in a window [start, end).
 
     versions        VERSIONS BETWEEN SCN start - 1 AND end, those that began in the window: I, U and D, one for each transaction and row
     images before   of rows whose first version in the window is no insert: AS OF SCN start - 1, by ROWID
@@ -114,8 +114,8 @@ class VersionReader:
         return Found([version for row_id in sorted(rows) for version in self._linked(rows[row_id], None)], older)
 
     def _fetched(self, connection: oracledb.Connection, between: str, where: str, window: Window) -> Iterator[Version]:
-        """Versions in the order that Oracle gives them, without the row before; one that began before the lower bound has SCN 0.
-        Raises as `read`.
+        """Versions in the order that Oracle gives them, without the row before; one that began before the lower bound
+        has SCN 0.
 
         :param between: the bounds of VERSIONS BETWEEN; `where` is a WHERE clause, or ''.
         """
@@ -172,7 +172,6 @@ class VersionReader:
 
         :param versions: in order of SCN; they are changed.
         :param before: the row before the first, None when it was not there.
-        :raises SnapshotTooOldError: an update or delete has no row before it.
         """
         each = list(self._each_linked(versions, before))
         merges = self._last and not any(map(_changes_key, each)) and all(version.op != "I" for version in each[1:])
@@ -184,7 +183,7 @@ class VersionReader:
                 before = None
             elif before is None:
                 raise SnapshotTooOldError(
-                    f"{self._schema.id}: the row {version.row_id} has a version {version.op} at SCN {version.scn}, and none before"
+                    f"{self._schema.id}: the row {version.row_id} has a version {version.op} at SCN {version.scn}, and no earlier version"
                 )
             version.before = before
             yield version

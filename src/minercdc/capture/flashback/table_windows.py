@@ -1,4 +1,4 @@
-"""Decides which tables are in a window, and what is emitted when that changes.
+"""Decides which tables are in a window, and emits events when that changes.
 
     in the windows   its versions are read
     suspended        they could not be, such as after DDL: tried again in each window, then the whole table is read again

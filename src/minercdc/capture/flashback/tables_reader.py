@@ -1,4 +1,4 @@
-"""Reads the tables of a window side by side, each on a connection of its own."""
+"""Reads the tables of a window in parallel, each on its own connection."""
 
 from __future__ import annotations
 

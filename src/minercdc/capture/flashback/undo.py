@@ -1,4 +1,4 @@
-"""Watches how far windows are from what undo still holds, and says which table is too slow for it."""
+"""Compares the age of windows with the retention of undo, and reports tables that are too slow."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class UndoWatch:
         if monotonic() - self._warned > _LOOK_SECONDS:
             self._warned = monotonic()
             _log.warning(
-                "a window was read %.0f s after its start, and undo is kept for %.0f s; %s took longest, %.0f s."
+                "a window was read %.0f s after its start, but undo is kept for only %.0f s; %s took longest, %.0f s."
                 " Raise UNDO_RETENTION or minercdc.flashback.threads, or capture fewer tables",
                 age,
                 self.retention,

@@ -1,4 +1,4 @@
-"""Chooses the SCN at which a window ends: the present one, or an earlier one where the stream is far back."""
+"""Chooses the SCN at which a window ends: the present one, or an earlier one if the stream lags far."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class WindowEnd:
         return end, exact
 
     def _bound(self, connection: oracledb.Connection, start: int) -> int | None:
-        """The SCN at the end of the longest window that begins at `start`, or of one twice as long when the SCN did not move
-        meanwhile, and so on; None when that would lie in the future, or the times of these SCNs are not known any more or
-        cannot be read. Raises TransientSourceError when the connection is lost."""
+        """The SCN at the end of the longest window that begins at `start`, or of one twice as long when the SCN did not
+        move meanwhile, and so on; None when that would lie in the future, or the times of these SCNs are not known any
+        more or cannot be read."""
         try:
             begun: Any = one_row(connection, f"SELECT SCN_TO_TIMESTAMP({start}) FROM DUAL", "finding the time of an SCN")[0]
             now: Any = one_row(connection, "SELECT CAST(SYSTIMESTAMP AS TIMESTAMP) FROM DUAL", "reading the clock")[0]

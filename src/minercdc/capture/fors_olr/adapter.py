@@ -17,7 +17,7 @@ class ForsFactory:
 
     family = "fors_olr"
     reads_redo = True
-    prerequisites = ServerPrerequisites("FORS Oracle Logical Replicator has no values of columns of these types")
+    prerequisites = ServerPrerequisites("FORS Oracle Logical Replicator does not send values of columns of these types")
 
     def open(self, context: CaptureContext) -> Adapter:
         """An adapter that has connected to nothing yet. Whether redo of a position is there, only the server knows, once

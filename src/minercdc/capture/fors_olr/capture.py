@@ -66,7 +66,7 @@ class ForsCapture:
         :raises ConfigError: as `oracle.connect.connect`, or a pattern took too long.
         """
         if not isinstance(start, ForsPosition):
-            raise TypeError(f"{type(start).__name__} is no position of fors_olr")
+            raise TypeError(f"{type(start).__name__} is not a position of fors_olr")
         try:
             yield from self._stream(start, stop)
         finally:
@@ -145,8 +145,8 @@ class ForsCapture:
     def _waited(
         self, waiting: Generator[None, None, Answer | None], delivery: Delivery, oldest: OldestUndelivered
     ) -> Generator[Event, None, Answer | None]:
-        """Yield idle Progress each time that `waiting` yields, unless a transaction is under way; returns the answer, None
-        when the stop came first. Raises as `Session.ask`."""
+        """Yield idle Progress each time that `waiting` yields, unless a transaction is under way; returns the answer,
+        None when the stop came first."""
         while True:
             try:
                 next(waiting)
@@ -162,7 +162,7 @@ class ForsCapture:
             raise UnknownSourceError(
                 f"{session.name} sent an operation of {len(answer.payload)} bytes {delivery.place} that cannot be read ({error}):"
                 f" {bytes(answer.payload[:80])!r}",
-                hint="Nothing of it is confirmed, and it is requested again.",
+                hint="The operation is not confirmed; the connector requests it again.",
             ) from error
 
     def _offset(self) -> timedelta:

@@ -37,9 +37,9 @@ def text_of(data: bytes, charset: int | None) -> str:
     codec = _CODECS.get(charset) if charset is not None else None
     if codec is None:
         raise ValueDecodeError(
-            f"text in the character set number {charset} cannot be read"
+            f"text in character set number {charset} is not supported"
             if charset
-            else "text came without its character set"
+            else "the server sent text without its character set"
         )
     try:
         if charset == _UTF8:  # supplementary characters are two surrogates there
@@ -47,4 +47,4 @@ def text_of(data: bytes, charset: int | None) -> str:
         return data.decode(codec)
     except UnicodeError as error:
         shown = data[:40].hex() + (".." if len(data) > 40 else "")
-        raise ValueDecodeError(f"{shown} is no text in {codec}") from error
+        raise ValueDecodeError(f"{shown} is not valid text in {codec}") from error

@@ -25,7 +25,7 @@ class Clock:
         self._offset: int | None = None
 
     def us(self, timestamp: int) -> int:
-        """The time in microseconds since 1970 in UTC. In redo's form, 0 for a number that is no time. With the unit
+        """The time in microseconds since 1970 in UTC. In redo's form, 0 for a number that is not a time. With the unit
         `auto`, the first call decides on the unit, for good: the one by which its time is nearer to now. Errors of `offset`
         pass through."""
         if self._unit == "auto":

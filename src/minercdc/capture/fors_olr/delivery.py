@@ -156,8 +156,8 @@ class Delivery:
         head = begin.head
         if head.commit_scn < self._last_scn:
             raise SourceError(
-                f"transaction {head.xid} of commit SCN {head.commit_scn} came after one of SCN {self._last_scn}: the server has to"
-                " send transactions in the order of their commits"
+                f"transaction {head.xid} of commit SCN {head.commit_scn} arrived after one of SCN {self._last_scn}:"
+                " the server must send transactions in commit order"
             )
         self._last_scn = head.commit_scn
         self.complete_scn = max(self.complete_scn, head.commit_scn - 1)
@@ -186,8 +186,8 @@ class Delivery:
             yield Progress(self.position(begun), Scn(self.complete_scn), info.commit_us, committed=committed)
 
     def _emitted(self, transaction: _Transaction, operation: Chunk | RowChange, events: Iterator[Event]) -> Iterator[Event]:
-        """Hold events back until the Commit. From event number `_WAITING` + 1 on none is: that one sets the transaction's
-        `commit_us` to the time of `operation`, and yields those that were held before it. Raises as `Clock.us`."""
+        """Hold events back until the Commit. From event number `_WAITING` + 1 on none is: that one sets the
+        transaction's `commit_us` to the time of `operation`, and yields those that were held before it."""
         for event in events:
             held = transaction.held
             if held is not None and len(held) < _WAITING:
@@ -218,7 +218,7 @@ class Delivery:
     def _piece(self, chunk: Chunk, transaction: _Transaction) -> Iterator[Event]:
         waiting = transaction.waiting
         if waiting is None or chunk.column not in waiting.pieces or chunk.column in waiting.ended:
-            raise self._lost(f"a piece of column {chunk.column}, which was not to come")
+            raise self._lost(f"a piece of column {chunk.column}, which was not expected")
         if chunk.type not in (CLOB_TYPE, BLOB_TYPE):
             raise self._lost(f"a piece of column {chunk.column} with type {chunk.type}")
         pieces = waiting.pieces[chunk.column]
@@ -274,8 +274,8 @@ class Delivery:
 
     def _lost(self, what: str) -> UnknownSourceError:
         return UnknownSourceError(
-            f"operations of FORS Oracle Logical Replicator are missing: {what} came {self.place}",
-            hint="They are requested again. If that does not help, see the server's log.",
+            f"operations of FORS Oracle Logical Replicator are missing: {what} arrived {self.place}",
+            hint="The connector requests them again. If that does not help, see the server's log.",
         )
 
 

@@ -137,7 +137,7 @@ def read_operation(payload: memoryview, order: ByteOrder) -> Operation:
     elif code == _CHUNK:
         found = _chunk(reader, head)
     else:
-        raise ValueError(f"{code} is no operation")
+        raise ValueError(f"{code} is not an operation code")
     reader.end()
     return found
 
@@ -163,15 +163,14 @@ class _Reader:
         self._at = 0
 
     def take(self, fields: str) -> tuple[int, ...]:
-        """The next numbers, one for each letter of `fields` as `struct` has them. Raises ValueError when too few bytes are
-        left."""
+        """The next numbers, one for each letter of `fields` as `struct` has them."""
         layout = _layout(self._mark + fields)
         return layout.unpack(self.bytes(layout.size))
 
     def bytes(self, count: int) -> memoryview:
         left = len(self._payload) - self._at
         if count > left:
-            raise ValueError(f"{count} bytes of a field were to come at byte {self._at}, and {left} are left")
+            raise ValueError(f"{count} bytes of a field were expected at byte {self._at}, and {left} are left")
         self._at += count
         return self._payload[self._at - count : self._at]
 

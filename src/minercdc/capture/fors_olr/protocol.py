@@ -134,10 +134,10 @@ Answer: TypeAlias = Ok | NoMore | Refusal | Data | Status | SavedScn
 def read_answer(frame: bytes, order: ByteOrder) -> Answer:
     """The server's answer, from what follows MessageSize.
 
-    :raises ValueError: these bytes are no answer.
+    :raises ValueError: these bytes are not an answer.
     """
     if len(frame) < 2:
-        raise ValueError(f"{len(frame)} bytes are no answer")
+        raise ValueError(f"{len(frame)} bytes are not an answer")
     code = AnswerCode(int.from_bytes(frame[:2], order))
     body = memoryview(frame)[2:]
     if code is AnswerCode.DATA:

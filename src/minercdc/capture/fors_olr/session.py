@@ -48,7 +48,7 @@ _ANSWERS: Final[dict[CommandCode, tuple[type[Answer], ...]]] = {
 }
 _HINTS: Final = {
     CommandCode.TABLE_LIST: "See minercdc.fors.table.list.sql, and whether the server replicates tables of these types.",
-    CommandCode.START_SCN: "If archived logs of that SCN are gone, remove the offset and take a new snapshot.",
+    CommandCode.START_SCN: "If the archived logs of that SCN no longer exist, remove the offset and take a new snapshot.",
 }
 
 
@@ -112,7 +112,7 @@ class Session:
             if monotonic() >= deadline:
                 raise TransientSourceError(
                     f"{self.name} did not answer {command.name} in {self.timeout:g} s",
-                    hint="If it never answers, its byte order may be the other one: see minercdc.fors.byte.order.",
+                    hint="If it never answers, its byte order may differ: see minercdc.fors.byte.order.",
                 )
             yield None
         return self._checked(command, frame)
@@ -122,7 +122,7 @@ class Session:
             answer = read_answer(frame, self.order)
         except ValueError as error:
             raise UnknownSourceError(
-                f"{self.name} answered {command.name} by bytes that are no answer ({error}): {frame[:60]!r}"
+                f"{self.name} answered {command.name} with bytes that are not an answer ({error}): {frame[:60]!r}"
             ) from error
         if isinstance(answer, Refusal):
             what = command.name if command.scn is None else f"{command.name} {command.scn}"
@@ -221,7 +221,7 @@ class Opening:
             if status is not ServerStatus.WAIT_START_SCN:
                 raise
             _log.warning(
-                "%s; it has a list of tables already, which is taken to be the one that this connector gave it before it ended",
+                "%s; it already has a list of tables; the connector assumes that it sent this list before its last restart",
                 error.message,
             )
         if (yield from session.ask(Command(CommandCode.START_SCN, scn=position.begun))) is None:
@@ -230,17 +230,13 @@ class Opening:
         return True
 
     def _check_list(self) -> None:
-        """Check that the server, which replicates already, was started with the present list of tables; where the position
-        does not say with which, only log a warning.
-
-        :raises TransientSourceError: it was not, and got LogOff.
-        :raises SourceError: it was not, and `minercdc.fors.log.off` is not set.
-        """
+        """Check that the server, which replicates already, was started with the present list of tables; where the
+        position does not say with which, only log a warning."""
         listed = self._position.listed
         if not listed:
             _log.warning(
-                "%s replicates already, and this connector's offset does not say for which tables; it is taken to be this"
-                " connector's own server",
+                "%s is already replicating, and the offset does not say which tables; the connector"
+                " assumes that the server is its own",
                 self._session.name,
             )
             return
@@ -248,9 +244,11 @@ class Opening:
             return
         if self._log_off:
             self._session.send(Command(CommandCode.LOG_OFF))
-            raise TransientSourceError(f"{self._session.name} got LogOff, since it was started for another list of tables")
+            raise TransientSourceError(
+                f"{self._session.name} received LogOff because it was started with a different list of tables"
+            )
         raise SourceError(
-            f"{self._session.name} was started for another list of tables than the captured ones",
-            hint="Restart it, and the connector after it: it is given the new list then. With minercdc.fors.log.off=true the"
+            f"{self._session.name} was started with a list of tables that differs from the captured tables",
+            hint="Restart the server, then the connector, which sends the new list. With minercdc.fors.log.off=true the"
             " connector sends LogOff by itself.",
         )

@@ -67,7 +67,10 @@ class Shapes:
         for schema in present:
             known = self._tables.find(schema.id)
             if known is not None and not _same(schema, known):
-                _log.warning("%s was altered; its present shape is taken, as the server has it since its start", schema.id)
+                _log.warning(
+                    "%s was altered; the connector uses its present shape, which the server has had since it started",
+                    schema.id,
+                )
                 yield self._change(schema, known, scn)
 
     def look(self, commit_scn: int) -> None:
@@ -119,7 +122,9 @@ class Shapes:
             present = self._context.read_table(table)
             self._compared[occasion] = _same(without_unsupported(present) if present else None, known)
         if unknown:
-            raise SchemaMismatchError(f"the row has columns that {table} has not: {', '.join(sorted(unknown))}", hint=_HINT)
+            raise SchemaMismatchError(
+                f"the row has columns that {table} does not have: {', '.join(sorted(unknown))}", hint=_HINT
+            )
         # A partition has an object id of its own.
         if not self._compared[occasion]:
             what = f"has the object id {row.object_id}" if is_other else f"lacks {', '.join(sorted(unlisted))}"

@@ -33,7 +33,7 @@ class TableList:
             self.schemas: Sequence[TableSchema] = [without_unsupported(one) for one in read]
         if not self._ids:
             raise SourceError(
-                "there is no table to replicate: none that the user may see is in the include lists",
+                "no table to replicate: no table that the user can see matches the include lists",
                 hint="Grant SELECT on the tables, or see schema.include.list and table.include.list.",
             )
         self.sql = context.config.fors.minercdc_fors_table_list_sql or query_of(self._ids)

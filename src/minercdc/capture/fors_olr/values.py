@@ -156,12 +156,12 @@ def _from_text(column: Column) -> _Plain:
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            raise ValueDecodeError(f"{column.name}: {data[:40].hex()} is no text in UTF-8") from error
+            raise ValueDecodeError(f"{column.name}: {data[:40].hex()} is not valid UTF-8 text") from error
 
     def hexadecimal(data: bytes, _: ColumnValue) -> str:
         found = spelled(data)
         if not _HEX.fullmatch(found):
-            raise ValueDecodeError(f"{column.name}: {found[:60]!r} is no hexadecimal text")
+            raise ValueDecodeError(f"{column.name}: {found[:60]!r} is not hexadecimal text")
         return found.lower()
 
     if name == "BLOB" or name in raw.TYPES:

@@ -52,7 +52,7 @@ class LogMinerFactory:
 
         def unreadable(position: Position) -> MinerCdcError | None:
             if not isinstance(position, LogMinerPosition):
-                raise TypeError(f"{type(position).__name__} is no position of LogMiner")
+                raise TypeError(f"{type(position).__name__} is not a position of LogMiner")
             return missing(connect, position, config.log_mining, files, rules, context.secondary)
 
         return Adapter(

@@ -149,7 +149,7 @@ class LogMinerCapture:
             a pattern took too long.
         """
         if not isinstance(start, LogMinerPosition):
-            raise TypeError(f"{type(start).__name__} is no position of LogMiner")
+            raise TypeError(f"{type(start).__name__} is not a position of LogMiner")
         check_directory(self._spill)
         most = self._config.minercdc_log_mining_buffer_memory_max_bytes
         keeps = self._rules is not None and (self._rules.after is not None or bool(start.kept))
@@ -208,9 +208,9 @@ class LogMinerCapture:
             self._session = None
 
     def _sessions(self, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
-        """Events of one LogMiner session after another, until the stop. A broken one is replaced, and nothing is delivered
-        twice; its MiningSessionError is raised when more than `log.mining.log.query.max.retries` in a row broke. Raises as
-        `stream`."""
+        """Events of one LogMiner session after another, until the stop. A broken one is replaced, and nothing is
+        delivered twice; its MiningSessionError is raised when more than `log.mining.log.query.max.retries` in a row
+        broke."""
         failures = 0
         while not stop.is_set():
             self._measuring.asks_source()
@@ -238,7 +238,7 @@ class LogMinerCapture:
                 failures += 1
                 if failures > self._config.log_mining_log_query_max_retries:
                     raise
-                _log.warning("the LogMiner session broke, opening a new one: %s", error.message)
+                _log.warning("the LogMiner session failed, opening a new one: %s", error.message)
                 yield assembly.idle(self._delivered_us)
                 stop.wait(self._backoff(failures))
             finally:
@@ -287,8 +287,8 @@ class LogMinerCapture:
         self._measuring.asks_source()
 
     def _begin(self, connection: oracledb.Connection, assembly: Assembly) -> datetime:
-        """Begin a pass, before the logs are listed: have the log writer write, set the clock's offset, and return the time of the
-        database's host, without zone; what was committed until then is in the logs. Raises as `codes.classify`."""
+        """Begin a pass, before the logs are listed: have the log writer write, set the clock's offset, and return the
+        time of the database's host, without zone; what was committed until then is in the logs."""
         self._measuring.begin(assembly)
         if self._flush is not None:
             self._flush.push(current_scn(connection))
@@ -299,8 +299,7 @@ class LogMinerCapture:
         return host_time
 
     def _start(self, session: MiningSession, assembly: Assembly, logs: PassLogs, *, lagging: bool) -> Pass:
-        """Start LogMiner on the logs of a pass; returns what the assembly has to know of the pass. Raises Oracle's errors, as
-        `MiningSession.use_logs` and `MiningSession.start`.
+        """Start LogMiner on the logs of a pass; returns what the assembly has to know of the pass.
 
         :param lagging: there are later logs, which this pass does not read.
         """
@@ -337,8 +336,7 @@ class LogMinerCapture:
         *,
         held: bool,
     ) -> Iterator[Event]:
-        """Events of one query, and idle Progress each time that `poll.interval.ms` has passed; ends early at the stop. Raises
-        MiningSessionError when the rows end within a statement.
+        """Events of one query, and idle Progress each time that `poll.interval.ms` has passed; ends early at the stop.
 
         :param held: not every commit that is read is emitted at once.
         """
@@ -395,8 +393,8 @@ class LogMinerCapture:
         return None
 
     def _waited_for(self, session: MiningSession, assembly: Assembly) -> Cause:
-        """Why there is no log to read: redo is not written or archived (REDO), or not shipped to, or not applied in, the database
-        that mines. Raises as `LogWindow.is_archived`."""
+        """Why there is no log to read: redo is not written or archived (REDO), or not shipped to, or not applied in, the
+        database that mines."""
         if session.mined is None or not self._window.is_archived(session.primary, assembly):
             return Cause.REDO
         return Cause.SHIPPING if session.mined.is_downstream else Cause.APPLY

@@ -169,7 +169,7 @@ def marks_of(found: Sequence[Done], done: DeliveredElsewhere) -> Marks:
             raise SourceError(
                 f"redo thread {commit.thread} has transaction {before.xid} (SCN {before.scn}), which is not delivered, before"
                 f" {commit.xid} (SCN {commit.scn}), which is",
-                hint="The offset is not of this database, or of another incarnation of it.",
+                hint="The offset belongs to another database, or to another incarnation of this one.",
             )
         else:
             commits[commit.thread] = commit
@@ -192,8 +192,8 @@ class _Change(NamedTuple):
 def _changes(
     connection: oracledb.Connection, selection: LogSelection, container: str | None, partial: PartialTransaction
 ) -> list[_Change]:
-    """The changes of a transaction that were not undone, in order, those of Oracle's own schemas left out. Mines the logs of
-    `selection` by this connection, which the caller closes. Raises Oracle's errors, as `MiningSession`."""
+    """The changes of a transaction that were not undone, in order, those of Oracle's own schemas left out. Mines the
+    logs of `selection` by this connection, which the caller closes."""
     session = MiningSession(connection, _FETCH)
     session.use_logs(selection.files)
     session.start(selection.start_scn, committed=True)
@@ -209,12 +209,11 @@ def _changes(
 def _placed(
     partial: PartialTransaction, changes: Sequence[_Change], done: DeliveredElsewhere, captured: Callable[[str, str], bool]
 ) -> tuple[PartialTransaction, tuple[str, str] | None]:
-    """The partial transaction with the number that its last delivered event has here, which counts captured tables only; and
-    owner and name of the table whose row that event updated, None when the event did something else or is not known. With
-    large values, the number stays as it is.
+    """The partial transaction with the number that its last delivered event has here, which counts captured tables only;
+    and owner and name of the table whose row that event updated, None when the event did something else or is not known.
+    With large values, the number stays as it is.
 
     :param changes: of the transaction, in order.
-    :raises SourceError: the number does not say where in the transaction that is.
     """
     own = [change for change in changes if captured(change.owner, change.table)]
     counted = changes if done.counts_all else own
@@ -223,7 +222,7 @@ def _placed(
             raise SourceError(
                 f"transaction {partial.tx_id} (SCN {partial.commit_scn}) has large values and is delivered up to its event"
                 f" {partial.seq}, which does not say up to which change",
-                hint="Run Debezium once more, and stop it while there are no changes.",
+                hint="Run Debezium once more, and stop it at a time without changes.",
             )
         return partial, None
     before = counted[: partial.seq]

@@ -120,7 +120,10 @@ def mine_from(connect: Callable[[], oracledb.Connection], scn: int, container: C
             first = _earlier(connection, selection, back)
             back *= 2
             _log.info(
-                "%d transactions of before SCN %d: reading redo from SCN %d on", begun.unplaced, selection.start_scn, first
+                "%d transactions began before SCN %d: reading redo from SCN %d on",
+                begun.unplaced,
+                selection.start_scn,
+                first,
             )
         if begun.oldest is not None:
             found.append(begun.oldest)
@@ -170,7 +173,7 @@ def selection_from(connection: oracledb.Connection, first: int, scn: int) -> Log
     try:
         return select_logs(logs, threads, {}, first, max(len(logs), 1), ended=read_ended(connection, first))
     except LogGapError as gap:
-        since = "" if first >= scn else f", which a transaction that was open then needs from SCN {first} on"
+        since = "" if first >= scn else f"; a transaction that was open then needs redo from SCN {first} on"
         raise LogGapError(
             f"changes cannot be streamed from SCN {scn} on{since}: {gap.message}",
             hint="Restore the archived log, or choose a later SCN.",
@@ -178,8 +181,8 @@ def selection_from(connection: oracledb.Connection, first: int, scn: int) -> Log
 
 
 def _earlier(connection: oracledb.Connection, selection: LogSelection, back: int) -> int:
-    """First SCN of the log that lies `back` logs before the selection, or of the oldest listed log when there are fewer. The SCN
-    before the selection's start when no earlier log is listed. Raises as `read_logs`."""
+    """First SCN of the log that lies `back` logs before the selection, or of the oldest listed log when there are fewer.
+    The SCN before the selection's start when no earlier log is listed."""
     older: list[LogFile] = sorted(
         (log for log in read_logs(connection, 0) if log.first_scn < selection.start_scn),
         key=lambda log: log.first_scn,

@@ -1,4 +1,4 @@
-"""The position of LogMiner: how far we are in the redo of each thread, the only order that never lies.
+"""The position of LogMiner: how far the redo of each thread is read, the only reliable order.
 
 An SCN is given when a change is made, but the change's record may reach the log later (private strands), so SCNs go up
 and down along the redo, and a bound by SCN can pass over rows for ever. A redo address cannot.

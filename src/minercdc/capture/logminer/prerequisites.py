@@ -47,7 +47,7 @@ class LogMinerPrerequisites:
         role, mode = one_row(connection, _ROLE, "reading the database's role")
         if role not in ("PRIMARY", "SNAPSHOT STANDBY"):
             yield Finding(
-                f"the database is a {role} ({mode}): database.* has to be the primary database",
+                f"the database is a {role} ({mode}): database.* must be the primary database",
                 "Connect to the primary: database.hostname, database.port, database.dbname. A physical standby is mined by secondary.* and"
                 " capture.mode=physical_standby.",
                 blocking=True,
@@ -58,7 +58,7 @@ class LogMinerPrerequisites:
         if with_json and not _is_json_logged(connection):
             for table in with_json:
                 yield Finding(
-                    f"{table.id}: LogMiner shows changes of tables with JSON columns only where ENABLE_GOLDENGATE_REPLICATION is TRUE",
+                    f"{table.id}: LogMiner shows changes of tables with JSON columns only if ENABLE_GOLDENGATE_REPLICATION is TRUE",
                     f"{LOG_JSON}; or leave the table out: table.exclude.list={table.id}",
                     blocking=False,
                     rule="mined-types",
@@ -82,15 +82,15 @@ class LogMinerPrerequisites:
             if unmined:
                 yield Finding(
                     f"{table.id}: LogMiner does not show changes of tables with columns of these types: {', '.join(unmined)}",
-                    "Leave the table out, or set event.processing.failure.handling.mode=warn to go on without its changes.",
+                    "Leave the table out, or set event.processing.failure.handling.mode=warn to continue without its changes.",
                     blocking=False,
                     rule="mined-types",
                 )
 
 
 def _is_json_logged(connection: oracledb.Connection) -> bool:
-    """Whether ENABLE_GOLDENGATE_REPLICATION is TRUE; False also when V$PARAMETER is not granted, which nothing else needs. Raises
-    SourceError for another error."""
+    """Whether ENABLE_GOLDENGATE_REPLICATION is TRUE; False also when V$PARAMETER is not granted, which nothing else
+    needs."""
     try:
         return bool(one_row(connection, _JSON, "reading ENABLE_GOLDENGATE_REPLICATION")[0])
     except PrerequisiteError:

@@ -51,16 +51,14 @@ def with_pdbs(position: LogMinerPosition, pdbs: tuple[str, ...]) -> LogMinerPosi
         return position
     if bool(position.pdbs) != bool(pdbs):
         before = f"of {', '.join(position.pdbs)}" if position.pdbs else "of a single database"
-        problem = f"the offset is {before}: from one pluggable database to several, or back, topics change their names"
+        problem = f"the offset is {before}: topic names change between one and several pluggable databases"
     elif added := sorted(set(pdbs) - set(position.pdbs)):
-        problem = (
-            f"{', '.join(added)}: added since the offset was stored, so that rows that are there already would be missing"
-        )
+        problem = f"{', '.join(added)}: added since the offset was stored, so existing rows would be missing"
     else:
         return replace(position, pdbs=pdbs)
     raise ConfigError(
         [f"database.pdb.name: {problem}"],
-        hint="Give this list to a connector with a name and topic.prefix of its own, or set the property back.",
+        hint="Use this list for a new connector with its own name and topic.prefix, or restore the property.",
     )
 
 
@@ -101,10 +99,10 @@ def _described(gap: LogGapError | None, lost: tuple[Lost, ...]) -> LogGapError |
         return gap
     listed = "; ".join(f"{kept}, from redo address {kept.start.rs_id}: {reason}" for kept, reason in lost)
     return LogGapError(
-        f"open transactions have to be mined again from their start, and that redo is gone ({gap.message}): {listed}",
+        f"open transactions must be mined again from their start, but that redo no longer exists ({gap.message}): {listed}",
         hint="Restore the files in minercdc.state.dir (minercdc.log.mining.buffer.durable=topic keeps copies), or the archived log. Without them the changes of these transactions are lost:"
-        " `minercdc offsets set CONFIG --scn N` goes on from an SCN, without transactions that were open then and whose redo is gone; a new snapshot"
-        " (`minercdc offsets reset CONFIG`) has what is committed by then.",
+        " `minercdc offsets set CONFIG --scn N` continues from an SCN, without the open transactions of which redo no longer exists; a new snapshot"
+        " (`minercdc offsets reset CONFIG`) includes everything that has been committed by then.",
     )
 
 
@@ -145,7 +143,7 @@ def check_database(connection: oracledb.Connection, position: LogMinerPosition) 
     dbid, resetlogs = database_identity(connection)
     if position.dbid and dbid != position.dbid:
         raise LogGapError(
-            f"the stored position is of the database with DBID {position.dbid}, and this one has DBID {dbid}",
+            f"the stored position belongs to the database with DBID {position.dbid}, but this one has DBID {dbid}",
             hint=NOT_THIS_DATABASE,
         )
     if position.resetlogs and resetlogs != position.resetlogs:

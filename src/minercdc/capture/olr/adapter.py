@@ -18,7 +18,7 @@ class OlrFactory:
     family = "olr"
     reads_redo = True
     prerequisites = ServerPrerequisites(
-        "values of columns of these types are not read from OpenLogReplicator", read=("BOOLEAN",)
+        "values of these column types cannot be read from OpenLogReplicator", read=("BOOLEAN",)
     )
 
     def open(self, context: CaptureContext) -> Adapter:

@@ -63,7 +63,7 @@ class OlrCapture:
         :raises PrerequisiteError: the database, which shows open transactions and shapes, refuses for want of a grant.
         """
         if not isinstance(start, OlrPosition):
-            raise TypeError(f"{type(start).__name__} is no position of olr")
+            raise TypeError(f"{type(start).__name__} is not a position of olr")
         try:
             yield from self._stream(start, stop)
         finally:
@@ -141,7 +141,7 @@ class OlrCapture:
             elif delivery.within and monotonic() - moved > self._timeout:
                 raise TransientSourceError(
                     f"{connection.name} stopped within {delivery.open_messages}",
-                    hint="Its queue is full if the transaction has more messages than it holds: raise queue-size in its configuration.",
+                    hint="Its queue may be full: if the transaction has more messages than the queue holds, raise queue-size in its configuration.",
                 )
             if monotonic() < due:
                 continue
@@ -166,7 +166,7 @@ class OlrCapture:
             place = f" after c_scn {after.scn}, c_idx {after.idx}" if after is not None else ""
             raise UnknownSourceError(
                 f"{connection.name} sent a message of {len(frame)} bytes{place} that cannot be read ({error}): {frame[:80]!r}",
-                hint="Nothing is confirmed of it, and it is requested again. See docs/capture/olr.md for the formats that are read.",
+                hint="The message is not confirmed; the connector requests it again. See docs/capture/olr.md for the supported formats.",
             ) from error
 
     def _send_confirmation(self) -> None:

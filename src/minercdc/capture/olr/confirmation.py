@@ -1,4 +1,4 @@
-"""What the connector confirms to the server, which then forgets it.
+"""Confirms delivered messages to the server, which then discards them.
 
 The server keeps what it has sent until it is confirmed, and sends no more once its queue is full. A confirmation names a
 place; the server drops messages at or below it from the head of its queue, and after a restart of its own it leaves out all
@@ -64,8 +64,8 @@ class Confirmations:
         if self._last is not None and place.scn < self._last.scn:
             if self._meaning == "commit":
                 raise SourceError(
-                    f"c_scn went back from {self._last.scn} to {place.scn}: this build of OpenLogReplicator counts by the begin of"
-                    " transactions",
+                    f"c_scn went back from {self._last.scn} to {place.scn}: this build of OpenLogReplicator orders by"
+                    " the begin of transactions",
                     hint="Use release 1.9.0, or set minercdc.olr.c.scn=begin.",
                 )
             self._meaning = "begin"

@@ -35,5 +35,5 @@ class OlrConnection(FramedConnection):
 
     def _check_length(self, length: int) -> None:
         if length == _LONG:
-            raise UnknownSourceError(f"{self.name} sent a message of length {length:#x}, which is none")
+            raise UnknownSourceError(f"{self.name} sent a message with the invalid length {length:#x}")
         super()._check_length(length)

@@ -160,10 +160,10 @@ class Delivery:
 
     def _begin(self, message: Message) -> _Transaction:
         if self._transaction is not None:
-            raise _lost(message, f"it begins a transaction, and {self._transaction.xid} has no commit")
+            raise _lost(message, f"it begins a transaction before the commit of {self._transaction.xid}")
         if message.xid is None:
             raise SourceError(
-                "OpenLogReplicator's messages have no xid", hint="Its format has to include it in each message."
+                "OpenLogReplicator's messages have no xid", hint="Configure its format to include the xid in each message."
             )
         begin_scn = message.begin_scn if message.begin_scn is not None else message.scn
         begun = _Transaction(message.xid, begin_scn, message.begin_us or message.time_us or 0, message.place, message.place)
@@ -173,14 +173,14 @@ class Delivery:
         return begun
 
     def _know(self, transaction: _Transaction, message: Message, commit_scn: int) -> TransactionInfo:
-        """Set the transaction's `info`, which is returned, and `skip`: whether it is delivered already, by commit SCN and XID.
-        Raises SourceError when transactions come out of order."""
+        """Set the transaction's `info`, which is returned, and `skip`: whether it is delivered already, by commit SCN
+        and XID."""
         position = self._position
         transaction.skip = position.includes(commit_scn, transaction.xid)
         if transaction.skip and self._advanced and commit_scn < position.scn:
             raise SourceError(
-                f"transaction {transaction.xid} of commit SCN {commit_scn} came after one of SCN {position.scn}:"
-                " OpenLogReplicator has to send transactions in the order of their commits",
+                f"transaction {transaction.xid} of commit SCN {commit_scn} arrived after one of SCN"
+                f" {position.scn}: OpenLogReplicator must send transactions in commit order",
             )
         info = transaction.info = TransactionInfo(
             transaction.xid,
@@ -205,7 +205,7 @@ class Delivery:
         if number is not None:
             wanted = 0 if transaction.number is None else transaction.number + 1
             if number != wanted:
-                raise _lost(message, f"it is change {number} of transaction {transaction.xid}, {wanted} was to come")
+                raise _lost(message, f"it is change {number} of transaction {transaction.xid}, but {wanted} was expected")
             transaction.number = number
         if transaction.info is None:
             transaction.waiting.append((operation, message))
@@ -215,7 +215,7 @@ class Delivery:
     def _commit(self, message: Message, begun: int) -> Iterator[Event]:
         transaction = self._transaction
         if transaction is None or (message.xid is not None and message.xid != transaction.xid):
-            raise _lost(message, "it is the commit of a transaction that has not begun")
+            raise _lost(message, "it commits a transaction that has not begun")
         info = transaction.info
         if info is None:
             commit_scn = message.commit_scn
@@ -246,8 +246,7 @@ class Delivery:
 
     def _lone_ddl(self, operation: Operation, message: Message, begun: int) -> Iterator[Event]:
         """Events of a statement that comes without `begin` and `commit`: SchemaChanges and one Progress; none when no
-        captured table changes, or it is delivered already. Raises SourceError when its message has no SCN, and as
-        `Shapes.follow`."""
+        captured table changes, or it is delivered already."""
         scn, xid = message.commit_scn or message.scn, message.xid or "0" * 16
         if scn is None:
             raise SourceError(
@@ -286,8 +285,8 @@ class Delivery:
         if commit_scn <= self.complete_scn and self._checkpoints:
             self._checkpoints = False
             _log.warning(
-                "a checkpoint said that SCN %d is complete, and a commit of SCN %d came later: checkpoints are not relied on any"
-                " more",
+                "a checkpoint said that SCN %d is complete, but a commit of SCN %d arrived later: the connector no longer"
+                " relies on checkpoints",
                 self.complete_scn,
                 commit_scn,
             )
@@ -358,6 +357,6 @@ def _lost(message: Message, what: str) -> UnknownSourceError:
     place = message.place
     return UnknownSourceError(
         f"messages of OpenLogReplicator are missing before c_scn {place.scn}, c_idx {place.idx}: {what}",
-        hint="They are requested again. If that does not help, see OpenLogReplicator's log; flags and message must not leave out begin"
-        " and commit.",
+        hint="The connector requests them again. If that does not help, see OpenLogReplicator's log; its settings flags and message must not"
+        " omit begin and commit.",
     )

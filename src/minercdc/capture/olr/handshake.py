@@ -1,4 +1,4 @@
-"""From a new connection to a stream of changes: INFO, then START or CONTINUE.
+"""Starts the stream on a new connection: INFO, then START or CONTINUE.
 
 INFO      READY       no position is known to the server: START at an SCN
           REPLICATE   it runs: CONTINUE
@@ -75,9 +75,7 @@ class Handshake:
             yield None
 
     def _exchanged(self, request: Request) -> Generator[None, None, Response | None]:
-        """Send a request and return the answer, None when the stop came first; yields every `tick` seconds meanwhile. Raises
-        TransientSourceError when none came in time or the connection broke, UnknownSourceError for bytes that are no answer,
-        SourceError for a frame that is too long."""
+        """Send a request and return the answer, None when the stop came first; yields every `tick` seconds meanwhile."""
         self._connection.send(request.encoded())
         deadline = monotonic() + self._timeout
         while not self._stop.is_set():
@@ -87,7 +85,7 @@ class Handshake:
                     return read_response(frame)
                 except ValueError as error:
                     raise UnknownSourceError(
-                        f"{self._connection.name} answered {request.code.name} with bytes that are no RedoResponse ({error}):"
+                        f"{self._connection.name} answered {request.code.name} with bytes that are not a RedoResponse ({error}):"
                         f" {frame[:60]!r}"
                     ) from error
             if monotonic() >= deadline:
@@ -102,12 +100,12 @@ class Handshake:
         if code is ResponseCode.INVALID_DATABASE:
             raise ConfigError(
                 [f"openlogreplicator.source: {self._connection.name} has no source {self._source}"],
-                hint="It is source.name in OpenLogReplicator's configuration.",
+                hint="Set it to source.name of OpenLogReplicator's configuration.",
             )
         if code is ResponseCode.FAILED_START:
             raise LogGapError(
                 f"{self._connection.name} cannot start at SCN {position.begun}",
-                hint="Its log says why. If redo of that SCN is gone, remove the offset and take a new snapshot.",
+                hint="Its log has the reason. If redo of that SCN no longer exists, remove the offset and take a new snapshot.",
             )
 
     def _check_confirmed(self, confirmed: Place | None, position: OlrPosition) -> None:
@@ -116,9 +114,9 @@ class Handshake:
         ours = position.scn if position.seen is None else max(position.scn, position.seen.scn)
         if confirmed is not None and confirmed.scn > ours:
             raise SourceError(
-                f"{self._connection.name}: c_scn {confirmed.scn} is confirmed, and this connector has received up to {ours}:"
-                " another client has confirmed changes, which are not sent any more",
-                hint="Give each connector an OpenLogReplicator of its own, remove this connector's offset, and take a new snapshot.",
+                f"{self._connection.name}: c_scn {confirmed.scn} is confirmed, but this connector has received only up"
+                f" to {ours}: another client has confirmed changes, which are no longer sent",
+                hint="Run a separate OpenLogReplicator for each connector, remove this connector's offset, and take a new snapshot.",
             )
 
 

@@ -34,7 +34,7 @@ def read_json(data: bytes) -> Message:
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     if not isinstance(document, dict):
-        raise ValueError("it is no object")
+        raise ValueError("it is not an object")
     return _message(document)
 
 
@@ -68,13 +68,13 @@ def _message(document: Mapping[str, Any]) -> Message:
 
 def _operation(found: Any) -> Operation:
     if not isinstance(found, dict):
-        raise ValueError("an operation is no object")
+        raise ValueError("an operation is not an object")
     op = found.get("op")
     if not isinstance(op, str) or op not in _OPS:
-        raise ValueError(f"the operation {str(op)[:60]!r} is not known")
+        raise ValueError(f"unknown operation {str(op)[:60]!r}")
     schema = found.get("schema", {})
     if not isinstance(schema, dict):
-        raise ValueError("a schema is no object")
+        raise ValueError("a schema is not an object")
     return Operation(
         op,
         _text(schema, "owner"),
@@ -101,7 +101,7 @@ def _row(found: Any) -> Mapping[str, Value] | None:
     if found is None:
         return None
     if not isinstance(found, dict):
-        raise ValueError("an image of a row is no object")
+        raise ValueError("an image of a row is not an object")
     for name, value in found.items():
         if value is not None and not isinstance(value, str):
             raise ValueError(f"the value of {name[:60]!r} is {type(value).__name__}")
@@ -129,7 +129,7 @@ def _xid(document: Mapping[str, Any]) -> str | None:
 
 def _whole(found: Any) -> int:
     if not isinstance(found, (str, int)) or isinstance(found, bool) or len(str(found)) > 30:
-        raise ValueError(f"{str(found)[:60]!r} is no whole number")
+        raise ValueError(f"{str(found)[:60]!r} is not a whole number")
     return int(found)
 
 

@@ -1,4 +1,4 @@
-"""What OpenLogReplicator sends, in the same form for each of its formats."""
+"""The messages of OpenLogReplicator, in one form for all of its formats."""
 
 from __future__ import annotations
 
@@ -116,14 +116,14 @@ def xid_of(text: str) -> str:
         if match := pattern.fullmatch(text):
             undo, slot, sequence = (int(part, base) for part in match.groups())
             return _packed(undo, slot, sequence)
-    raise ValueError(f"{text[:60]!r} is no XID")
+    raise ValueError(f"{text[:60]!r} is not an XID")
 
 
 def xid_of_number(number: int) -> str:
     """XID as `xid_of` gives it, from its number: 16 bits of the undo segment, 16 of the slot, 32 of the sequence, from the
     highest bits down. Raises ValueError for a negative number, and beyond 64 bits."""
     if not 0 <= number < 2**64:
-        raise ValueError(f"{number} is no XID")
+        raise ValueError(f"{number} is not an XID")
     return _packed(number >> 48, number >> 32 & 0xFFFF, number & 0xFFFFFFFF)
 
 
@@ -131,7 +131,7 @@ def _packed(undo: int, slot: int, sequence: int) -> str:
     try:
         return struct.pack("<HHI", undo, slot, sequence).hex()
     except struct.error:
-        raise ValueError(f"{undo}.{slot}.{sequence} is no XID") from None
+        raise ValueError(f"{undo}.{slot}.{sequence} is not an XID") from None
 
 
 def time_of(text: str) -> int:
@@ -149,6 +149,6 @@ def time_of(text: str) -> int:
         return number // 1_000
     match = _ISO.fullmatch(text)
     if not match:
-        raise ValueError(f"{text[:60]!r} is no time")
+        raise ValueError(f"{text[:60]!r} is not a time")
     moment = datetime.fromisoformat(f"{match[1]} {match[2]}").replace(tzinfo=UTC)
     return int(moment.timestamp()) * 1_000_000 + int((match[3] or "").ljust(9, "0")[:6])

@@ -81,7 +81,7 @@ def _operation(data: bytes) -> Operation:
         elif number == 10:
             found.number = _int(number, kind, value)
     if op >= len(_OPS):
-        raise ValueError(f"the operation {op} is not known")
+        raise ValueError(f"unknown operation {op}")
     found.op = _OPS[op]
     if found.op in ("c", "u", "d") and found.number is None:
         found.number = 0  # which is not on the wire

@@ -82,7 +82,7 @@ def read_response(data: bytes) -> Response:
     for number, kind, value in fields(data):
         if number in (1, 2, 10, 11):
             if kind != VARINT or not isinstance(value, int):
-                raise ValueError(f"field {number} of a response is no number")
+                raise ValueError(f"field {number} of a response is not a number")
             numbers[number] = value
         elif number in (3, 5, 6, 8, 9, 12) and kind != BYTES:
             raise ValueError(f"field {number} of a response has wire type {kind}")

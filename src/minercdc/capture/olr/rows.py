@@ -83,7 +83,7 @@ class RowReader:
         ]
         if missing:
             raise SchemaMismatchError(
-                f"the message of an insert lacks {', '.join(missing)}",
-                hint="In OpenLogReplicator's configuration, format.column has to be 2 (all that redo holds); invisible columns take"
-                " 64 in flags.",
+                f"the message of an insert does not contain {', '.join(missing)}",
+                hint="In OpenLogReplicator's configuration, set format.column to 2 (all columns in redo); invisible"
+                " columns need 64 in flags.",
             )

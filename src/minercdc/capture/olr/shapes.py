@@ -64,8 +64,8 @@ class Shapes:
             if operation.table not in self._unnamed:
                 self._unnamed.add(operation.table)
                 _log.warning(
-                    "OpenLogReplicator does not know the name of %s: changes of it are left out; if it is captured, let"
-                    " OpenLogReplicator read its dictionary again",
+                    "OpenLogReplicator does not know the name of %s: its changes are left out; if it is"
+                    " captured, make OpenLogReplicator read its dictionary again",
                     operation.table,
                 )
             return None
@@ -110,7 +110,7 @@ class Shapes:
         why = (
             f"changes have columns {', '.join(unknown)}" if unknown else f"changes have the object id {operation.object_id}"
         )
-        _log.warning("%s: %s and no DDL was seen; its present shape is taken", table, why)
+        _log.warning("%s: %s but no DDL was seen; the connector uses the present shape", table, why)
         after = self._tables.next_version(present)
         change = SchemaChange(table, known, after, "", Scn(message.scn or 0), time_us, tx_id=message.xid, user=message.user)
         self._tables.apply(change)

@@ -59,9 +59,9 @@ def converter(column: Column, config: OlrConfig) -> Convert:
             if accepts and column.nullable:
                 return None
             raise ValueDecodeError(
-                f"{column.name}: its {name} value came without content",
-                hint="OpenLogReplicator's protobuf writer has no values of RAW, DATE, TIMESTAMP and INTERVAL columns: set its"
-                " format.type to json.",
+                f"{column.name}: its {name} value has no content",
+                hint="OpenLogReplicator's protobuf writer omits values of RAW, DATE, TIMESTAMP and INTERVAL"
+                " columns: set its format.type to json.",
             )
         if value == "?" and not isinstance(value, bytes) and name not in text.TYPES and name not in lob.TYPES:
             raise ValueDecodeError(f"{column.name}: OpenLogReplicator sent ? for a {name} value that it cannot decode")
@@ -102,7 +102,7 @@ def _converter(column: Column, config: OlrConfig) -> Callable[[str | bytes], str
 
 def _refused(column: Column) -> Callable[[str | bytes], str]:
     def refuse(_: str | bytes) -> str:
-        raise ValueDecodeError(f"{column.name}: values of type {column.type_name} are not read from OpenLogReplicator")
+        raise ValueDecodeError(f"{column.name}: values of type {column.type_name} cannot be read from OpenLogReplicator")
 
     return refuse
 
@@ -124,7 +124,7 @@ def _hex(value: str | bytes) -> str:
     if isinstance(value, bytes):
         return value.hex()
     if not _HEX.fullmatch(value):
-        raise ValueDecodeError(f"{value[:60]!r} is no hexadecimal text")
+        raise ValueDecodeError(f"{value[:60]!r} is not hexadecimal text")
     return value.lower()
 
 
@@ -139,23 +139,23 @@ def _decimal(value: str | bytes, *, has_few_digits: bool) -> str:
         digits = found.replace(".", "").strip("-").lstrip("0")
         if len(digits.rstrip("0") if has_few_digits else digits) > _EXACT_DIGITS_OF_SINGLE:
             raise ValueDecodeError(
-                f"{value} came as a float32, which does not hold a NUMBER of more than {_EXACT_DIGITS_OF_SINGLE} digits",
-                hint="OpenLogReplicator's protobuf writer sends a NUMBER without precision so: set its format.type to json.",
+                f"{value} was sent as a float32, which cannot hold a NUMBER of more than {_EXACT_DIGITS_OF_SINGLE} digits",
+                hint="OpenLogReplicator's protobuf writer sends each NUMBER without precision this way: set its format.type to json.",
             )
     elif isinstance(value, Binary) and len(found.replace(".", "").strip("-0")) > _EXACT_DIGITS:
-        raise ValueDecodeError(f"{value} came as a binary number, which does not hold a NUMBER of that many digits")
+        raise ValueDecodeError(f"{value} was sent as a binary number, which cannot hold a NUMBER of that many digits")
     return found
 
 
 def _boolean(value: str | bytes) -> str:
     found = {"1": "true", "0": "false"}.get(str(_text(value)))
     if found is None:
-        raise ValueDecodeError(f"{value[:60]!r} is no BOOLEAN, which is 1 or 0")
+        raise ValueDecodeError(f"{value[:60]!r} is not a BOOLEAN, which is 1 or 0")
     return found
 
 
 def _clock(found: str, unit: int) -> tuple[str, str]:
-    """Date and time as Row text of a DATE, and nine digits of the second's fraction. Raises ValueDecodeError for what is no date.
+    """Date and time as Row text of a DATE, and nine digits of the second's fraction.
 
     :param found: a number since 1970, or a date in ISO 8601.
     :param unit: how many of the number's units are a second.
@@ -165,7 +165,7 @@ def _clock(found: str, unit: int) -> tuple[str, str]:
         return _civil(seconds), f"{rest * (1_000_000_000 // unit):09d}"
     match = _DATE.fullmatch(found)
     if not match:
-        raise ValueDecodeError(f"{found[:60]!r} is no date")
+        raise ValueDecodeError(f"{found[:60]!r} is not a date")
     minus, year, bc, month, day, hour, minute, second, fraction, ad = match.groups()
     sign = "-" if minus or bc or ad else ""
     stem = f"{sign}{int(year):04d}-{month}-{day} {hour or '00'}:{minute or '00'}:{second or '00'}"
@@ -173,8 +173,8 @@ def _clock(found: str, unit: int) -> tuple[str, str]:
 
 
 def _civil(seconds: int) -> str:
-    """Date and time of seconds since 1970, in the proleptic Gregorian calendar; the year before 1 is -0001, as in Oracle. Raises
-    ValueDecodeError beyond the years of Oracle."""
+    """Date and time of seconds since 1970, in the proleptic Gregorian calendar; the year before 1 is -0001, as in
+    Oracle."""
     days, second = divmod(seconds, 86_400)
     if not -2_500_000 < days < 2_932_897:
         raise ValueDecodeError(
@@ -202,7 +202,7 @@ def _zoned(found: str, unit: int, is_local: bool) -> str:
 
 
 def _offset(zone: str, date: str, is_local: bool) -> int:
-    """Minutes by which the clock of a zone is ahead of UTC. Raises ValueDecodeError for a zone that is not known.
+    """Minutes by which the clock of a zone is ahead of UTC.
 
     :param zone: an offset such as `+02:00`, or a name.
     :param date: the moment, by the zone's clock if `is_local`, else by UTC.
@@ -215,16 +215,16 @@ def _offset(zone: str, date: str, is_local: bool) -> int:
         place = ZoneInfo(zone)
         moment = datetime.fromisoformat(date).replace(tzinfo=place if is_local else UTC)
     except (ValueError, OSError) as error:  # ZoneInfoNotFoundError is a KeyError
-        raise ValueDecodeError(f"{date} {zone[:60]!r} has a time zone that is not known ({error})") from error
+        raise ValueDecodeError(f"{date} {zone[:60]!r} has an unknown time zone ({error})") from error
     except KeyError as error:
-        raise ValueDecodeError(f"{zone[:60]!r} is no time zone") from error
+        raise ValueDecodeError(f"{zone[:60]!r} is not a time zone") from error
     found = moment.astimezone(place).utcoffset()
     assert found is not None
     return int(found.total_seconds()) // 60
 
 
 def _shifted(date: str, minutes: int) -> str:
-    """Date and time, as `_civil` gives them, so many minutes later; earlier for a negative number. Raises as `_civil`."""
+    """Date and time, as `_civil` gives them, so many minutes later; earlier for a negative number."""
     if not minutes:
         return date
     sign = -1 if date.startswith("-") else 1

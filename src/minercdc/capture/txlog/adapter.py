@@ -52,7 +52,7 @@ class TxlogFactory:
 
 def _gap(context: CaptureContext, position: Position) -> MinerCdcError | None:
     if not isinstance(position, TxlogPosition):
-        raise TypeError(f"{type(position).__name__} is no position of txlog")
+        raise TypeError(f"{type(position).__name__} is not a position of txlog")
     with closing(context.connect_pdb()) as connection:
         owners = {table.schema for table in read_table_ids(connection, context.mined, context.database)}
         purged = [purged_up_to(connection, owner) for owner in sorted(owners) if has_mark(connection, owner)]

@@ -122,7 +122,7 @@ class TxlogCapture:
         :raises ValueDecodeError: a value does not fit its column's type, whatever the failure mode.
         """
         if not isinstance(start, TxlogPosition):
-            raise TypeError(f"{type(start).__name__} is no position of txlog")
+            raise TypeError(f"{type(start).__name__} is not a position of txlog")
         position = start
         try:
             while not stop.is_set():
@@ -155,8 +155,8 @@ class TxlogCapture:
     # ---- one poll ----
 
     def _polled(self, position: TxlogPosition, stop: StopFlag) -> Generator[Event, None, tuple[TxlogPosition, bool]]:
-        """Events of one poll. Returns the position after it, and whether more rows wait; the position of the last transaction
-        that was emitted when the stop came in between. Raises as `stream`."""
+        """Events of one poll. Returns the position after it, and whether more rows wait; the position of the last
+        transaction that was emitted when the stop came in between."""
         connection = self._connection.get()
         shapes = self._shapes(connection)
         if not shapes:
@@ -214,7 +214,7 @@ class TxlogCapture:
         if len(owners) > 1:
             raise ConfigError(
                 [f"database.connection.adapter=txlog: tables of several schemas are captured: {', '.join(owners)}"],
-                hint="Each schema has a log of transactions of its own: use a connector for each.",
+                hint="Each schema has its own log of transactions: use one connector per schema.",
             )
         return owners[0]
 
@@ -223,12 +223,8 @@ class TxlogCapture:
             self._alerts = AlertWatch(self._connect, owner)
 
     def _shapes(self, connection: oracledb.Connection) -> dict[TableId, TableSchema]:
-        """The captured tables that have a view, with those columns that it shows. A warning names a table without one, once
-        for as long as it has none.
-
-        :raises UnknownSourceError: the table was captured until now.
-        :raises SourceError, PrerequisiteError: a view lacks a column of the key, or the dictionary cannot be read.
-        """
+        """The captured tables that have a view, with those columns that it shows. A warning names a table without one,
+        once for as long as it has none."""
         self._dictionary.refresh(connection)
         shown: dict[str, set[str]] = {}
         owners = {table.schema for table in self._dictionary.shapes}
@@ -260,8 +256,8 @@ class TxlogCapture:
         hidden = sorted(known.id for known in self._tables if known.id in unseen or (known.object_id in ids))
         if hidden:
             raise UnknownSourceError(
-                f"{', '.join(map(str, hidden))}: the table is there, and its view {view_of(hidden[0].table)} cannot be seen, so its changes"
-                " cannot be read",
+                f"{', '.join(map(str, hidden))}: the table exists but its view {view_of(hidden[0].table)} is not visible,"
+                " so its changes cannot be read",
                 hint="GRANT SELECT on the view to database.user, or run minercdc txlog install CONFIG.",
             )
 
@@ -304,14 +300,13 @@ class TxlogCapture:
 
 
 def _limited(schema: TableSchema, columns: set[str]) -> TableSchema:
-    """The shape with those of its columns that `columns` names, which the view shows; the same object when it shows all. Raises
-    SourceError when a column of the key is not among them."""
+    """The shape with those of its columns that `columns` names, which the view shows; the same object when it shows all."""
     kept = [place for place, column in enumerate(schema.columns) if column.name in columns]
     if len(kept) == len(schema.columns):
         return schema
     if not set(schema.key) <= set(kept):
         raise SourceError(
-            f"{schema.id}: its view {view_of(schema.id.table)} shows not all columns of the key",
+            f"{schema.id}: its view {view_of(schema.id.table)} does not show all columns of the key",
             hint="Run minercdc txlog install CONFIG.",
         )
     places = {place: at for at, place in enumerate(kept)}

@@ -63,17 +63,17 @@ def refuse_unusable(tables: Sequence[TableSchema], owner: str, version: str) -> 
     :param version: of the database, such as `19.3.0.0.0`.
     """
     lines = (
-        [f"no table is captured in the schema {owner}: schema.include.list and table.include.list leave none"]
+        [f"no table is captured in the schema {owner}: schema.include.list and table.include.list select none"]
         if not tables
         else []
     )
     others = sorted({table.id.schema for table in tables} - {owner})
     if others:
         lines.append(
-            f"tables of {', '.join(others)} are captured, and database.user is {owner}: act as the owner of all tables"
+            f"tables of {', '.join(others)} are captured, but database.user is {owner}: connect as the owner of all tables"
         )
     lines += [
-        f"{table.id}: it has no key; add a primary key, or leave it out by table.exclude.list"
+        f"{table.id}: it has no key; add a primary key, or exclude it by table.exclude.list"
         for table in tables
         if not table.key
     ]
@@ -83,7 +83,7 @@ def refuse_unusable(tables: Sequence[TableSchema], owner: str, version: str) -> 
     for table in tables:
         txn = next((column for column in table.columns if column.name == COLUMN), None)
         if txn is not None and (txn.type_name != "NUMBER" or txn.length is not None):
-            lines.append(f"{table.id}: its column {COLUMN} is no NUMBER without precision; rename it")
+            lines.append(f"{table.id}: its column {COLUMN} is not a NUMBER without precision; rename it")
     if lines:
         raise ConfigError(lines)
 
@@ -142,8 +142,8 @@ def _same(found: str, text: str) -> bool:
 
 
 def _bits(existing: Existing, tables: Sequence[TableSchema]) -> Mapping[str, int]:
-    """The bit of each registered table, and of each of `tables`, by name: one that is not registered gets the lowest free
-    one. Raises ConfigError when none is left."""
+    """The bit of each registered table, and of each of `tables`, by name: one that is not registered gets the lowest
+    free one."""
     found = {name: source.bit for name, source in existing.registered.items()}
     free = iter([bit for bit in range(MOST_SOURCES) if bit not in found.values()])
     for table in tables:
@@ -151,7 +151,7 @@ def _bits(existing: Existing, tables: Sequence[TableSchema]) -> Mapping[str, int
             bit = next(free, None)
             if bit is None:
                 raise ConfigError(
-                    [f"{table.id}: {SOURCES} has {MOST_SOURCES} sources, which is the most: leave tables out, or remove"]
+                    [f"{table.id}: {SOURCES} has {MOST_SOURCES} sources, which is the maximum: exclude tables, or remove"]
                 )
             found[table.id.table] = bit
     return found
@@ -163,8 +163,8 @@ def _source(existing: Existing, table: TableSchema, bit: int) -> Iterator[Object
     if has_txn and name not in existing.registered and ("TRIGGER", trigger_of(name)) not in existing.objects:
         yield Object(
             f"column {name}.{COLUMN}",
-            f"it is the table's own, as {SOURCES} and {trigger_of(name)} do not know the table, and its values would be overwritten:"
-            " rename it, drop it if a former installation left it, or leave the table out",
+            f"it belongs to the table, because {SOURCES} and {trigger_of(name)} do not refer to it, and its values would be"
+            " overwritten: rename it, drop it if an earlier installation left it, or exclude the table",
         )
         return
     if name not in existing.registered:
@@ -265,7 +265,7 @@ def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said
         refuse_unmakeable(wrong)
         for one in wrong:
             if one.what in made:
-                raise ConfigError([f"{one.what}: {one.problem}, although it was made a moment ago", *_errors(connection)])
+                raise ConfigError([f"{one.what}: {one.problem}, although it was just created", *_errors(connection)])
             said(f"{one.what}: {one.problem}")
             _run_patiently(connection, one.statements, f"making {one.what}", said)
             made.add(one.what)
@@ -275,8 +275,8 @@ def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said
 def _run_patiently(
     connection: oracledb.Connection, statements: Sequence[str], doing: str, said: Callable[[str], None]
 ) -> None:
-    """Run statements in order, each again 2 s later while transactions hold locks on its table. Writers wait for it no longer
-    than `_LOCK_SECONDS` at a time. Raises as `run` for other errors."""
+    """Run statements in order, each again 2 s later while transactions hold locks on its table. Writers wait for it no
+    longer than `_LOCK_SECONDS` at a time."""
     for statement in statements:
         while True:
             try:
@@ -296,7 +296,7 @@ def refuse_unmakeable(wrong: Sequence[Object]) -> None:
 
 
 def _errors(connection: oracledb.Connection) -> list[str]:
-    """Errors of compilation of the user's programs (USER_ERRORS), a line each; [] for none. Raises as `codes.classify`."""
+    """Errors of compilation of the user's programs (USER_ERRORS), a line each; [] for none."""
     with oracle_errors("reading USER_ERRORS"), connection.cursor() as cursor:
         rows = cursor.execute("SELECT NAME, TYPE, LINE, POSITION, TEXT FROM USER_ERRORS ORDER BY NAME, TYPE, SEQUENCE")
         return [f"{kind} {name}, line {line}, column {column}: {text}" for name, kind, line, column, text in rows]

@@ -53,8 +53,8 @@ def begin_after(context: CaptureContext, scn: int) -> int:
         found = noted_since(connection, tables)
     if not found:
         _log.warning(
-            "%s does not say from which SCN on all transactions are noted, so whether SCN %d lies before is not known; minercdc txlog"
-            " install CONFIG has it noted",
+            "%s does not record from which SCN on all transactions are noted, so SCN %d may lie before it; minercdc"
+            " txlog install CONFIG records it",
             SOURCES,
             scn,
         )
@@ -64,8 +64,8 @@ def begin_after(context: CaptureContext, scn: int) -> int:
             f"{table} ({'not yet' if since is None else f'from SCN {since} on'})" for table, since in sorted(late.items())
         )
         raise LogGapError(
-            f"SCN {scn} lies before the installation of the log of transactions, or of what was purged from it, so transactions after it"
-            f" may be in no log: {listed}",
-            hint="Begin after that SCN: let the former adapter deliver up to it first, or take a snapshot.",
+            f"SCN {scn} lies before the installation of the log of transactions, or before its purged part, so later"
+            f" transactions may not be logged: {listed}",
+            hint="Begin after that SCN: let the earlier adapter deliver up to it first, or take a snapshot.",
         )
     return scn

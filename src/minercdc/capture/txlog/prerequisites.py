@@ -1,4 +1,4 @@
-"""What `txlog` needs: its objects in the schema of the tables, and the right to read them."""
+"""The prerequisites of `txlog`: its objects in the schema of the tables, and the right to read them."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class TxlogPrerequisites:
         if len(owners) > 1:
             yield Finding(
                 f"tables of several schemas are captured: {', '.join(owners)}",
-                "Each schema has a log of transactions of its own: use a connector for each.",
+                "Each schema has its own log of transactions: use one connector per schema.",
                 blocking=True,
                 rule="txlog",
             )
             return
         if len(tables) > MOST_SOURCES:
             yield Finding(
-                f"{len(tables)} tables are captured, and {LOG} can note {MOST_SOURCES}",
+                f"{len(tables)} tables are captured, but {LOG} can record at most {MOST_SOURCES}",
                 "Leave tables out.",
                 blocking=True,
                 rule="txlog",
@@ -57,7 +57,7 @@ class TxlogPrerequisites:
             )
             if why := _refusal(connection, sql):
                 refused = True
-                yield _finding(f"{table.id}: no source of the log of transactions ({why})", view)
+                yield _finding(f"{table.id}: not a source of the log of transactions ({why})", view)
         if refused or not tables:
             return  # the fix of these findings has the grant on SY$SOURCES
         if why := _refusal(connection, f"SELECT NAME, BITNUM FROM {quoted(owners[0])}.{quoted(SOURCES)} WHERE 1 = 0"):
@@ -73,7 +73,7 @@ class TxlogPrerequisites:
 
 
 def _refusal(connection: oracledb.Connection, sql: str) -> str:
-    """Why the query is refused; '' when it is not. Raises TransientSourceError."""
+    """Why the query is refused; '' when it is not."""
     try:
         with oracle_errors("reading"), connection.cursor() as cursor:
             cursor.execute(sql)
@@ -99,8 +99,8 @@ def _unfinished(connection: oracledb.Connection, tables: Sequence[TableSchema]) 
     for table, since in noted_since(connection, [one.id for one in tables]).items():
         if since is None:
             yield Finding(
-                f"{table}: minercdc txlog install has not ended: transactions from before its trigger may be open, and are not noted",
-                "Run minercdc txlog install CONFIG again and wait for its end.",
+                f"{table}: minercdc txlog install has not finished: transactions that began before its trigger may be open, and are not recorded",
+                "Run minercdc txlog install CONFIG again and wait until it finishes.",
                 blocking=True,
                 rule="txlog",
             )

@@ -41,9 +41,9 @@ def gap_after(position: TxlogPosition, purged: int) -> LogGapError | None:
     if purged <= position.whole_scn:
         return None
     return LogGapError(
-        f"{LOG} has no transactions up to SCN {purged} any more, since minercdc txlog purge removed them, and this connector has"
-        f" read those up to SCN {position.whole_scn}",
-        hint="Take a new snapshot: minercdc offsets reset CONFIG. Next time name this connector's configuration to purge, too.",
+        f"{LOG} no longer has transactions up to SCN {purged}, because minercdc txlog purge removed them, but this"
+        f" connector has read only up to SCN {position.whole_scn}",
+        hint="Take a new snapshot: minercdc offsets reset CONFIG. Next time, also pass this connector's configuration to purge.",
     )
 
 

@@ -10,19 +10,19 @@ from minercdc.oracle.codes import DPY, ORA, Known
 
 _HEAD = """# Errors
 
-Look up the code of a message here. Every failure ends in one message: a code, what happened and where, and, where it helps, a hint.
-The code says what to do; the exit status says the same to a supervisor.
+Look up the code of a message here. Every failure ends with one message: a code, what happened and where, and possibly a hint. The code
+determines what to do; the exit status gives a supervisor the same information.
 
 | exit status | meaning | start again? |
 |---|---|---|
-| 0 | done, or stopped by SIGTERM or SIGINT | as wished |
-| 1 | failed | once the cause is gone; nothing is lost |
+| 0 | done, or stopped by SIGTERM or SIGINT | as you like |
+| 1 | failed | once the cause is repaired; nothing is lost |
 | 2 | the configuration or the command line is wrong | after correcting it |
 | 3 | the database lacks something | after running the SQL in the message |
 | 4 | another instance of the connector has taken over | no; or with `--standby` |
 
-A failure that passes by itself does not end the connector. The log has a warning with the cause and the wait (`going on from the last
-offset in 2.0 s`), and the connector tries again, for ever or `errors.max.retries` times. Waits double up to `retriable.restart.connector.wait.ms`.
+A transient failure does not end the connector. The log has a warning with the cause and the wait (`going on from the last
+offset in 2.0 s`), and the connector retries, without limit or `errors.max.retries` times. Waits double up to `retriable.restart.connector.wait.ms`.
 Records and offset are committed in one Kafka transaction, so a restart neither loses nor repeats a change.
 """
 
@@ -30,19 +30,19 @@ Records and offset are committed in one Kafka transaction, so a restart neither 
 _PARAGRAPHS: Mapping[type[MinerCdcError], tuple[str, str]] = {
     errors.MinerCdcError: (
         "",
-        """The base of all codes. No message carries it; one that does is a defect of minercdc, please report it.""",
+        """The base of all codes. A message with this code is a defect of minercdc; please report it.""",
     ),
     errors.ConfigError: (
         "configuration",
         """*Exit status 2.* The file cannot be read, or properties are missing, misspelt, of a wrong form, contradictory or not supported. All
-problems are listed at once, one line each, with file and line, and the property that was probably meant. `minercdc config FILE` finds all that `run` would, without a
+problems are listed at once, one line each, with file and line, and a suggested property. `minercdc config FILE` finds all that `run` would, without a
 database: expressions, Python code and settings of librdkafka are loaded, too. Correct them; `minercdc config` prints every
 property. The same code says that a stored offset belongs to another adapter: use another `name`, or remove the offset.""",
     ),
     errors.PrerequisiteError: (
         "the database is not prepared",
-        """*Exit status 3.* Archiving, supplemental logging, a grant or an object is missing without which changes would be lost. The message
-holds the SQL; `minercdc check` shows all findings, also those that capture can live with (`advice`). Checked at every start of
+        """*Exit status 3.* Archiving, supplemental logging, a grant or an object is missing, so changes would be lost. The message
+holds the SQL; `minercdc check` shows all findings, including those that do not prevent capture (`advice`). Checked at every start of
 the process. Oracle's ORA-00942, ORA-01031, ORA-01045, ORA-01354, ORA-06550, ORA-16000 and ORA-65040 end here, too, and what
 python-oracledb's thin mode cannot connect to: native network encryption (DPY-3001), a database before 12.1 (DPY-3010), a password verifier of
 10g (DPY-3015).
@@ -50,14 +50,14 @@ See [operations](operations.md#preparing-oracle).""",
     ),
     errors.SourceError: (
         "Oracle refused",
-        """*Exit status 1.* Oracle or its driver reported an error that would come again, so it is not tried again: a wrong password
-(ORA-01017, where repeating would lock the account), a locked or expired account (ORA-28000, ORA-28001), a pluggable database that does not exist
+        """*Exit status 1.* Oracle or its driver reported an error that a retry would meet again: a wrong password
+(ORA-01017; repeated attempts would lock the account), a locked or expired account (ORA-28000, ORA-28001), a pluggable database that does not exist
 (ORA-65011). The message holds Oracle's own text; act on that.""",
     ),
     errors.UnknownSourceError: (
-        "an Oracle error without a class",
-        """*Retried five times without progress*, with growing waits, then *exit status 1*. Oracle reported a code that minercdc does not classify:
-it may pass. In the SELECT of one table (a snapshot) it fails that table only. The message holds Oracle's own text; act on that, and please
+        "an unclassified Oracle error",
+        """*Retried five times without progress*, with growing waits, then *exit status 1*. Oracle reported a code that minercdc does not classify, so the error
+may be transient. In the SELECT of one table (a snapshot) only that table fails. The message holds Oracle's own text; act on that, and please
 report the code.""",
     ),
     errors.TransientSourceError: (
@@ -77,92 +77,92 @@ It ends with status 1 only when `errors.max.retries` is spent.""",
     errors.LogGapError: (
         "redo is missing",
         """*Exit status 1.* A log that is still needed is neither online nor archived any more, a block of it is corrupt, the database was
-opened with RESETLOGS, or it is another database than the one that was captured: its DBID is another, or it has not come to the SCN of the stored position, as when it was restored
+opened with RESETLOGS, or it is not the database that was captured: its DBID differs, or it has not reached the SCN of the stored position, for example because it was restored
 or created again, or `database.hostname` is wrong. Going on
 would lose changes. Restore the archived logs that the message names, and start again. If they cannot be restored, take a new
-snapshot: [reset the connector](operations.md#reset). To prevent it, keep archived logs for longer than the longest
+snapshot: [reset the connector](operations.md#reset). To prevent this, keep archived logs for longer than the longest
 transaction plus the longest outage of the connector. With `capture.mode=downstream` the message names a log that has not reached
 the [downstream database](capture/logminer.md#a-downstream-database) while later ones have: it may still be shipped.""",
     ),
     errors.LostTransactionError: (
         "a transaction is lost",
-        """A transaction is open in the connector that the database does not know any more, and neither its COMMIT nor its ROLLBACK is in
-the redo that was read. The message names its XID, user, begin and number of changes. Raised with
-`minercdc.log.mining.unknown.transaction.mode: fail` only; `skip` gives the transaction up, `warn` waits on.""",
+        """The connector has an open transaction that the database no longer knows, and the redo that was read contains neither its
+COMMIT nor its ROLLBACK. The message names its XID, user, begin and number of changes. Raised with
+`minercdc.log.mining.unknown.transaction.mode: fail` only; `skip` drops the transaction, `warn` keeps waiting.""",
     ),
     errors.SnapshotTooOldError: (
         "the snapshot is too old",
-        """*The table only.* It cannot be read as of the snapshot's SCN any more: undo was overwritten (ORA-01555), or the table's definition
+        """*The table only.* It can no longer be read as of the snapshot's SCN: undo was overwritten (ORA-01555), or the table's definition
 changed meanwhile (ORA-01466). The table is left to an incremental snapshot, see [snapshots](snapshots.md#when-a-table-cannot-be-read). Raise
 UNDO_RETENTION, or snapshot fewer tables at a time (`snapshot.include.collection.list`), to prevent it.""",
     ),
     errors.DecodeError: (
         "a row cannot be decoded",
-        """What the following have in common; carried by itself when a redo row is of a kind that is not supported.
+        """The base of the following codes; also raised itself for a kind of redo row that is not supported.
 `event.processing.failure.handling.mode` decides: by default the row's *table is suspended*: its changes are left out from there on, all
-other tables go on, and `resume-table` reads it again once the cause is gone ([how](operations.md#a-suspended-table)). `fail` stops with
-status 1, `warn` leaves the row out and says so, `skip` is silent. A row of which not even the table is known always stops. The message holds SCN, RS_ID, SSN and XID, by which the row is found in V$LOGMNR_CONTENTS.""",
+other tables continue, and `resume-table` reads it again once the cause is repaired ([how](operations.md#a-suspended-table)). `fail` stops with
+status 1, `warn` leaves the row out with a warning, `skip` leaves it out silently. A row of an unknown table always stops the connector. The message holds SCN, RS_ID, SSN and XID, which identify the row in V$LOGMNR_CONTENTS.""",
     ),
     errors.RedoSyntaxError: (
         "SQL_REDO is not understood",
-        """As MC-4001. LogMiner printed a statement outside of the known grammar. Please report it with the statement, its values altered.""",
+        """As MC-4001. LogMiner printed a statement that does not follow the known grammar. Please report it with the statement, its values altered.""",
     ),
     errors.ValueDecodeError: (
         "a value does not fit its column",
-        """As MC-4001. A literal or a driver's value cannot be of the column's type: often the character set, or a date outside of the range that
+        """As MC-4001. A literal or a value from the driver does not fit the column's type: often the character set, or a date outside of the range that
 `time.precision.mode` can express.""",
     ),
     errors.SchemaMismatchError: (
         "the table's structure does not fit the row",
-        """As MC-4001. The row was written under a version of the table that is not known, most often because its DDL was not mined:
+        """As MC-4001. The row was written under a version of the table that is not known, usually because its DDL was not mined:
 redo is missing, or the table was excluded at that time. A new snapshot of the table helps.""",
     ),
     errors.MissingKeyError: (
         "redo does not hold the key",
-        """As MC-4001. A row with a key was changed or deleted, and its redo does not say which one: the table has no supplemental logging,
+        """As MC-4001. A row with a key was changed or deleted, and its redo does not identify the row: the table has no supplemental logging,
 or had none when the row was written. The message holds the `ALTER TABLE .. ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS`. Rows written before
-it stay as they are, which is why the suspended table is read again then.""",
+it are not changed, so the suspended table is read again afterwards.""",
     ),
     errors.UnplacedRowError: (
-        "it is not known any more which table a row is of",
+        "the table of a row is no longer known",
         """As MC-4001. Redo names a row of a partition by the partition's object id. The ids of all partitions are known from the dictionary, at each start
 and with each DDL of partitions, and the schema history keeps them. A partition that was made and dropped, split or merged before its redo was read was
-never seen: its rows come as `OBJ# n`. They may be of any captured table that rows make partitions of (INTERVAL, AUTOMATIC, or by reference), or for which DDL made some that were
-gone when it was followed, if it had DDL since, or is gone. So these are suspended, and `resume-table` reads them again. Keep the lag shorter than a partition is there.
+never seen: LogMiner shows its rows as `OBJ# n`. They may be of any captured table that rows make partitions of (INTERVAL, AUTOMATIC, or by reference), or for which DDL made some that were
+gone when it was followed, if it had DDL since, or is gone. So these are suspended, and `resume-table` reads them again. Keep the lag shorter than the lifetime of a partition.
 
 Rows of a table that is not captured look the same once it is dropped with PURGE. The object ids of such tables are known from rows and DDL that the
-connector has read since its start: a table that was dropped while it was down is not among them, and may suspend tables for nothing. DROP without PURGE leaves the rows
+connector has read since its start: a table that was dropped while it was down is not among them, and may suspend tables needlessly. DROP without PURGE leaves the rows
 a name (`BIN$..`), and suspends none.""",
     ),
     errors.UnsupportedRowError: (
         "LogMiner does not support the row",
         """As MC-4001. LogMiner printed the row as `Unsupported` (operation code 255): it shows that a row was changed, but not how. That
-happens with tables that have a column of a type LogMiner cannot show, such as BOOLEAN, JSON, VECTOR or an object type; rows of
+happens for tables with a column of a type that LogMiner cannot show, such as BOOLEAN, JSON, VECTOR or an object type; rows of
 such a table come from snapshots only, and it stays suspended. For JSON, `ALTER SYSTEM SET ENABLE_GOLDENGATE_REPLICATION = TRUE` makes later
 rows visible ([types](types.md)); otherwise leave the table out (`table.exclude.list`), or set
-`event.processing.failure.handling.mode=warn` to go on without its changes.""",
+`event.processing.failure.handling.mode=warn` to continue without its changes.""",
     ),
     errors.RecordSchemaError: (
         "the records of a table cannot have their schema",
         """As MC-4001, of all rows of the table: by default the table is suspended and all others go on. The message names table, topic and field:
 
-* **a field would be there twice**: a step of [transforms](transforms.md#fields-that-would-be-there-twice) adds or renames a field to a name that the table has, or two columns become the same name by
+* **a field would exist twice**: a step of [transforms](transforms.md#fields-that-would-exist-twice) adds or renames a field to a name that the table has, or two columns become the same name by
   `field.name.adjustment.mode=avro`;
-* **a name is none of Avro's or Protobuf's**, as `EMP$ID`: the hint names the property, or the step, that changes it;
-* **the schema registry refuses the schema**: the message has the registry's compatibility level, and each field with what was and what is now; or the schema has to be there and is not
+* **a name is not valid in Avro or Protobuf**, such as `EMP$ID`: the hint names the property, or the step, that changes it;
+* **the schema registry refuses the schema**: the message has the registry's compatibility level, and the earlier and the new form of each field; or a required schema does not exist
   (`auto.register.schemas=false`, `use.latest.version=true`);
 * **Kafka refuses the topic's name, or a record** as it is: one without a key in a topic that is compacted, or one that the broker's own validation does not take (INVALID_RECORD); one whose time, which is this
   machine's, is too far from the broker's for `message.timestamp.before.max.ms` or `.after.max.ms` of the topic (INVALID_TIMESTAMP, INVALID_RECORD of several); or the topic is missing, and `topic.creation.enable=false`. The connector restarts
   once from its offset, since the Kafka transaction is lost, and leaves the table out. What all topics have in common (a right, a policy, compression, the size of records) ends it with MC-6001;
-* **`message.key.columns`** names a column that the table does not have any more, or `minercdc.topic.partition.columns` one that its key does not have.
+* **`message.key.columns`** names a column that the table no longer has, or `minercdc.topic.partition.columns` one that its key does not have.
 
-Change that, start again where a property was changed, then `resume-table`. A schema that no table has (of schema changes, heartbeats, notifications, transaction metadata) stops the connector as
+Repair the cause, restart after a change of a property, then send `resume-table`. A schema that no table has (of schema changes, heartbeats, notifications, transaction metadata) stops the connector as
 [MC-6001](#mc-6001-the-sink-refused).""",
     ),
     errors.SharedTopicError: (
         "the topic is another table's",
-        """As MC-4501: two tables would have the same topic, as `EMP$1` and `EMP#1`, whose other characters become `_`; or topics that differ in `.` and `_` only, of which Kafka takes one; or it would be one of the connector's own. The table that came first is published, the other one
-is suspended, where `event.processing.failure.handling.mode` is `suspend`; with any other mode the connector stops, for which of them came first could be another one at each start. Leave one of them out
+        """As MC-4501: two tables would have the same topic, as `EMP$1` and `EMP#1`, whose other characters become `_`; or topics that differ in `.` and `_` only, of which Kafka takes one; or it would be one of the connector's own. The first table is published, the other one is
+suspended, where `event.processing.failure.handling.mode` is `suspend`; with any other mode the connector stops, because the first table could differ at each start. Exclude one of them
 (`table.exclude.list`), or set a `topic.naming.strategy` that keeps them apart (`…SchemaUnicodeTopicNamingStrategy`).
 
 `resume-table` is refused, with the two names, as long as the other table has the topic. It has it until it is dropped, renamed or suspended itself, or is left out from a start on. The table that is resumed
@@ -174,16 +174,16 @@ then takes the topic over: keys of the other table's rows that it does not have 
 
 * a record of the topic or file cannot be read;
 * the first records were deleted by retention: the topic must be kept for ever (`retention.ms=-1`);
-* a file is gone, or shorter than the offset says;
+* a file is missing, or shorter than the offset says;
 * a table that the offset refers to is missing.
 
-Restore it, or start once with `snapshot.mode=recovery`. The structures are then read from the database again and appended; earlier records do not count any
-more, and nothing needs to be deleted. Rows from before a DDL since the offset are decoded with the later shape. Or [reset the
+Restore it, or start once with `snapshot.mode=recovery`. The structures are then read from the database again and appended; earlier records are ignored,
+and nothing needs to be deleted. Rows from before a DDL since the offset are decoded with the later shape. Or [reset the
 connector](operations.md#reset). A topic that was deleted as a whole looks like a new one: present shapes are taken, with one warning per table.""",
     ),
     errors.SinkError: (
         "the sink refused",
-        """*Exit status 1.* Kafka refused a record or a request in a way that repeating would not change: a record larger than
+        """*Exit status 1.* Kafka refused a record or a request, and a retry would not help: a record larger than
 `max.message.bytes`, no permission for a topic or for the transactional id, a wrong SASL password, an invalid setting. The message holds the
 topic and Kafka's reason. Or the schema registry refuses us (user, token, URL), or a schema that no table has, or a name that all tables have by
 `topic.prefix`. With `debezium.sink.type=segments` or `json`: a file cannot be written or read, is missing, damaged, or another
@@ -191,17 +191,17 @@ connector's. The message holds the file, where it is damaged, and [what to do](s
     ),
     errors.DeliveryError: (
         "the sink does not answer",
-        """*Retried.* No broker could be reached within `minercdc.kafka.timeout.ms`, or a transaction was aborted. The connector goes on from the last
-offset by itself once the broker is back. When it does not, check `minercdc.kafka.bootstrap.servers` and the listeners that the brokers advertise.
-With another sink than Kafka: the disk of `minercdc.sink.path` is full. The connector goes on by itself once there is room.""",
+        """*Retried.* No broker could be reached within `minercdc.kafka.timeout.ms`, or a transaction was aborted. The connector continues from the
+last offset once the broker is back. If it does not, check `minercdc.kafka.bootstrap.servers` and the listeners that the brokers advertise.
+With another sink than Kafka: the disk of `minercdc.sink.path` is full. The connector continues once there is room.""",
     ),
     errors.FencedError: (
         "another instance took over",
-        """*Exit status 4.* Another process of the same `name` has claimed the name; this one had to stop. Exactly one goes on. Or a process
+        """*Exit status 4.* Another process of the same `name` has claimed the name, so this one stopped. Exactly one continues. Or a process
 of this machine has the connector already (`runs here already`): then the second one does not begin. A supervisor
-should not start this one again, except with `--standby`: with that it does not even end, but waits again ([high
-availability](operations.md#high-availability)). If both were meant to run, give each its own `name` and `topic.prefix`. In files
-(`minercdc.sink.path`) it is the second one that stops; the first one stops when its files are removed or replaced.""",
+should not start this one again, except with `--standby`; a standby does not end but waits again ([high
+availability](operations.md#high-availability)). If both were meant to run, give each its own `name` and `topic.prefix`. With
+files (`minercdc.sink.path`) the second one stops; the first one stops when its files are removed or replaced.""",
     ),
     errors.LocalServiceError: (
         "a local server or tool",
@@ -216,7 +216,7 @@ which are mined again after a restart, and signals given by HTTP or in process u
     errors.LakeError: (
         "the lake",
         """*Exit status 1.* The stream into the Delta tables failed; the message holds Spark's reason. Start `minercdc lake` again once the cause is
-gone: its checkpoint makes it go on where it was.""",
+gone: it continues from its checkpoint.""",
     ),
     errors.VerificationError: (
         "nothing to compare",
@@ -226,7 +226,7 @@ captured, no captured table at all, or a record of another program in a topic of
     errors.RelayError: (
         "the relay or its client cannot go on",
         """*Exit status 1* of `minercdc relay`: a file of the relay cannot be read, a transaction is larger than its buffer, or an upstream
-relay refuses. In a client: the relay refused a request, or does not have a source that is wanted. The message says which; the [relay's page](relay.md)
+relay refuses. In a client: the relay refused a request, or does not have a requested source. The message says which; the [relay's page](relay.md)
 has the limits.""",
     ),
     errors.RelayDataError: (

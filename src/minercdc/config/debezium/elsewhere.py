@@ -1,4 +1,4 @@
-"""What becomes of properties that have no field here (`debezium`)."""
+"""Handles properties without a field in the sections (`debezium`)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def take_known_elsewhere(rest: dict[str, str], problems: list[str]) -> Iterator[
             if value.lower() not in map(str.lower, inert):
                 problems.append(f"{name}: {value} is not supported yet; only {inert[0]}")
             else:
-                yield name, "this value holds here anyway"
+                yield name, "minercdc always behaves this way"
             continue
         fate, reason = elsewhere(name)
         if fate == "refused":

@@ -1,4 +1,4 @@
-"""Properties that have no field here, most of them Debezium's and Connect's.
+"""Lists the properties that have no field in the sections, most of them from Debezium and Connect.
 
 `IGNORED` have no meaning here, and are accepted with a log line; `NOT_READ` among them have none with Debezium either. `INERT` are accepted only with a value that holds here anyway.
 `UNSUPPORTED` are refused. `.._PASS_THROUGH` are prefixes of settings of Kafka's client or of Spark.
@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_CONNECT = "there is no Kafka Connect here"
+_CONNECT = "minercdc does not use Kafka Connect"
 _PEM = "Java key stores cannot be read; .ssl.ca.location, .ssl.certificate.location and .ssl.key.location name PEM files"
-_CACHE = "there is no such cache here"
+_CACHE = "minercdc has no such cache"
 _READING = "of reading, or of types that no column has"
-_REGISTRY_CACHE = "each schema is asked of the registry once"
-_WORKER = "there is no Kafka Connect here: no worker, and no topics of its own"
-_ADDRESS = "redo is read by address, not by SCN steps"
+_REGISTRY_CACHE = "each schema is requested from the registry once"
+_WORKER = "minercdc does not use Kafka Connect: it has no worker and no Connect topics"
+_ADDRESS = "redo is read by redo address, not by SCN ranges"
 _ONE_CLIENT = "one client serves data and history"
-_DEAD_LETTERS = "Kafka Connect has dead letters for sinks only; minercdc.dead.letter.topic has ours"
+_DEAD_LETTERS = "Kafka Connect has dead letters for sinks only; use minercdc.dead.letter.topic"
 _JAVA = "Java classes cannot run here"
 _NATIVE_NETWORK = "the driver (thin mode) has no native network encryption; use TLS (minercdc.database.protocol=tcps)"
 
@@ -27,16 +27,16 @@ NOT_READ: Mapping[str, str] = {
     "database.tablename.case.insensitive": "names of tables match in any case",
     "errors.deadletterqueue.topic.name": _DEAD_LETTERS,
     "event.deserialization.failure.handling.mode": "see event.processing.failure.handling.mode",
-    "gracefull.shutdown.timeout": "there is no executor",
+    "gracefull.shutdown.timeout": "minercdc has no executor",
     "inconsistent.schema.handling.mode": "see event.processing.failure.handling.mode",
     "log.mining.buffer.location": _CACHE,
     "log.mining.continuous.mine": "Oracle 19c and later do not have it",
-    "log.mining.dml.parser": "there is one parser",
+    "log.mining.dml.parser": "minercdc has only one parser",
     "log.mining.history.recorder.class": "`minercdc record` keeps what LogMiner gives",
     "log.mining.history.retention.hours": "`minercdc record` keeps what LogMiner gives",
     "snapshot.custom.class": "see snapshot.mode.custom.name",
     "snapshot.new.tables": "a table that becomes captured is streamed; the signal execute-snapshot reads its rows",
-    "source.struct.version": "there is one version of `source`",
+    "source.struct.version": "minercdc has only one version of `source`",
     "table.ignore.builtin": "tables of Oracle's own users are never captured",
     "toasted.value.placeholder": "see unavailable.value.placeholder",
     "transaction.topic": "see topic.transaction",
@@ -59,7 +59,7 @@ IGNORED: dict[str, str] = {
     "max.batch.size": "events stream without a queue",
     "max.queue.size": "events stream without a queue",
     "max.queue.size.in.bytes": "events stream without a queue",
-    "executor.shutdown.timeout.ms": "there is no executor",
+    "executor.shutdown.timeout.ms": "minercdc has no executor",
     "schema.history.internal.name": "a label only",
     "schema.history.internal.kafka.recovery.poll.interval.ms": "recovery reads to the end of the topic",
     "schema.history.internal.kafka.recovery.attempts": "recovery reads to the end of the topic",
@@ -87,7 +87,7 @@ IGNORED: dict[str, str] = {
     "log.mining.query.filter.mode": "the query is filtered where that is safe",
     "log.mining.restart.connection": "a renewed session is a new connection",
     "signal.kafka.groupId": "how far the topic is read is stored with the offset",
-    "signal.kafka.poll.timeout.ms": "the topic is looked at without waiting",
+    "signal.kafka.poll.timeout.ms": "the topic is polled without waiting",
     "signal.emit.failure.max.retries": "a mark is written again until it is there",
     "signal.emit.failure.backoff.ms": "a mark is written again until it is there",
     "incremental.snapshot.allow.schema.changes": "always: a chunk read in another shape is read again",
@@ -97,8 +97,8 @@ IGNORED: dict[str, str] = {
     "snapshot.scan.all.columns.force": "columns are read from the dictionary, table by table",
     "snapshot.enhance.predicate.scn": "every SELECT reads as of the snapshot's SCN; the token is taken out of it",
     "log.mining.transaction.snapshot.boundary.mode": "transactions that are open at the snapshot are delivered whole, always",
-    "log.position.check.enable": "whether redo of the offset is there is checked at each start",
-    "schema.history.internal.ddl.filter": "DDL that concerns no captured table is passed over",
+    "log.position.check.enable": "each start checks that redo of the offset exists",
+    "schema.history.internal.ddl.filter": "DDL that affects no captured table is skipped",
     "schema.history.internal.prefer.ddl": "the structures of tables are stored, not replayed",
     "schema.history.internal.memory.optimization": "structures of tables take little memory here",
     "log.mining.schema_changes.username.exclude.list": "rows after a DDL can be decoded with it only, whoever runs it",
@@ -118,7 +118,7 @@ IGNORED: dict[str, str] = {
     "queue.provider.type": "events stream without a queue",
     "poll.dispatch.interval.ms": "events stream without a queue",
     "offset.activity.monitor.interval.ms": "the offset moves on without changes; the metric minercdc_lag_seconds shows when it does not",
-    "advanced.metrics.enable": "all metrics are always there",
+    "advanced.metrics.enable": "all metrics are always available",
     "offset.storage.topic": "see minercdc.offset.topic; `minercdc offsets import` reads Debezium's",
     "offset.storage.partitions": "see minercdc.offset.topic",
     "offset.storage.replication.factor": "see topic.creation.default.replication.factor",
@@ -179,7 +179,7 @@ IGNORED_PREFIXES: Mapping[str, str] = {
     "status.storage.": _WORKER,
     "rest.advertised.": _WORKER,
     "rest.extension.": _WORKER,
-    "quarkus.": "there is no Quarkus here; --verbose and minercdc.http.port are the log level and the port",
+    "quarkus.": "minercdc does not use Quarkus; --verbose sets the log level, minercdc.http.port the port",
     "driver.": "the driver is python-oracledb; see minercdc.database.*",
 }
 
@@ -204,7 +204,7 @@ INERT: Mapping[str, tuple[str, ...]] = {
 UNSUPPORTED: Mapping[str, str] = {
     "sourceinfo.struct.maker": _JAVA,
     "database.connection.factory.class": _JAVA,
-    "log.mining.path.dictionary": "log.mining.strategy=dictionary_from_file is not there; redo_log_catalog has the dictionary in redo",
+    "log.mining.path.dictionary": "log.mining.strategy=dictionary_from_file is not supported; redo_log_catalog uses a dictionary in redo",
     "custom.retriable.exception": "errors are classified by their code, see docs/errors.md",
     "custom.metric.tags": "labels are added where Prometheus scrapes (relabel_configs)",
     "driver.oracle.jdbc.accessToken": "a token expires; minercdc.database.token.location names a file that is read for each session",
@@ -220,8 +220,8 @@ UNSUPPORTED_PREFIXES: Mapping[str, str] = {
     "driver.javax.net.ssl.": "Java key stores cannot be read; minercdc.database.wallet.location names a directory with ewallet.pem",
     "driver.oracle.net.encryption_": _NATIVE_NETWORK,
     "driver.oracle.net.crypto_checksum_": _NATIVE_NETWORK,
-    "driver.oracle.net.authentication_services": "the driver (thin mode) logs on by password, token or proxy only",
-    "debezium.sink.": "no such sink, or no such property of it; kafka, segments and json are there (docs/sinks.md)",
+    "driver.oracle.net.authentication_services": "the driver (thin mode) supports only password, token and proxy logon",
+    "debezium.sink.": "no such sink or sink property; the sinks are kafka, segments and json (docs/sinks.md)",
 }
 
 # passed through to librdkafka, the part after the prefix

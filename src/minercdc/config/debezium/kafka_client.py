@@ -113,8 +113,8 @@ def _login(value: str, prefix: str, problems: list[str]) -> dict[str, str]:
     options = {m[1]: next(filter(None, m.groups()[1:]), "") for m in _OPTION.finditer(value)}
     if not _LOGIN.search(value) or not {"username", "password"} <= options.keys():
         problems.append(
-            f"{prefix}sasl.jaas.config: only PlainLoginModule and ScramLoginModule with username and password are read; give"
-            f" minercdc.kafka.client.sasl.* of librdkafka instead"
+            f"{prefix}sasl.jaas.config: only PlainLoginModule and ScramLoginModule with username and password are"
+            f" supported; set minercdc.kafka.client.sasl.* of librdkafka instead"
         )
         return {}
     return {

@@ -1,4 +1,4 @@
-"""Other spellings of properties: Debezium Server's and the engine's files, names of before Debezium 2.0, Kafka's Java clients.
+"""Translates other spellings of properties: files of Debezium Server and of the engine, names from before Debezium 2.0, Kafka's Java clients.
 
 debezium.source.X                  X
 debezium.format.value=avro         value.converter, with debezium.format.value.X as value.converter.X

@@ -42,7 +42,7 @@ class ApicurioConfig(Section):
     value_converter_apicurio_registry_auto_register_if_exists: _IfExists = _named(
         "FIND_OR_CREATE_VERSION",
         "value.converter.apicurio.registry.auto-register.if-exists",
-        "Where the artifact is there: find the schema in it, or make it a version; the words of both versions of the API are taken. `RETURN`: write with its newest version, which must have the table's fields.",
+        "If the artifact exists: find the schema in it, or add it as a version; the terms of both API versions are accepted. `RETURN`: write with its newest version, which must have the table's fields.",
     )
     key_converter_apicurio_registry_auto_register_if_exists: _IfExists = _named(
         "FIND_OR_CREATE_VERSION", "key.converter.apicurio.registry.auto-register.if-exists", SAME
@@ -64,7 +64,7 @@ class ApicurioConfig(Section):
     value_converter_apicurio_registry_artifact_resolver_strategy: _Strategy = _named(
         _TOPIC,
         "value.converter.apicurio.registry.artifact-resolver-strategy",
-        "Which artifact a schema is: `<topic>-value`, the topic, or the record's name.",
+        "Artifact of a schema: `<topic>-value`, the topic, or the record's name.",
     )
     key_converter_apicurio_registry_artifact_resolver_strategy: _Strategy = _named(
         _TOPIC, "key.converter.apicurio.registry.artifact-resolver-strategy", SAME

@@ -37,11 +37,11 @@ class CloudEventsConfig(Section):
         description="Of a CloudEvent in Avro: name of its schema; default `<topic.prefix>.<database>.CloudEvents.Envelope`.",
     )
     value_converter_schema_name_adjustment_mode: Literal["none", "avro", "avro_unicode"] = Field(
-        "avro", description="Of a CloudEvent in Avro: how that name is made one of Avro's."
+        "avro", description="Of a CloudEvent in Avro: how that name is adjusted to Avro."
     )
     value_converter_metadata_source: _Metadata = Field(
         _METADATA,
-        description="Of a CloudEvent: where its attributes come from: Debezium's defaults are taken; no header of ours holds them, so `header` for others is refused.",
+        description="Of a CloudEvent: source of its attributes. Debezium's defaults are used; minercdc has no headers with them, so `header` for others is refused.",
     )
     minercdc_cloudevents_mode: Literal["structured", "binary"] = Field(
         "structured",

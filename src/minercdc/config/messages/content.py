@@ -20,7 +20,7 @@ _RULES = (
     ("mask", re.compile(r"column\.mask\.with\.(\d+)\.chars")),
     ("truncate", re.compile(r"column\.truncate\.to\.(\d+)\.chars")),
 )
-_TRACKED = "Debezium saves memory without it; here the member of `source` is null then."
+_TRACKED = "With `false`, the member of `source` is null; in Debezium that saves memory."
 
 
 class MessageConfig(Section):
@@ -28,7 +28,7 @@ class MessageConfig(Section):
 
     provide_transaction_metadata: bool = Field(
         False,
-        description="Begin and end of each source transaction in a topic of their own, and a `transaction` block in each of its changes.",
+        description="Publish begin and end of each source transaction in a separate topic, and a `transaction` block in each of its changes.",
     )
     topic_transaction: str = Field(
         "transaction", pattern=r"^[A-Za-z0-9._-]+$", description="That topic is `<topic.prefix>.<this>`."
@@ -39,11 +39,11 @@ class MessageConfig(Section):
     )
     include_schema_comments: bool = Field(
         False,
-        description="Comments of tables and columns (`COMMENT ON`) in schema changes and in the schema history, those of columns as `doc` in the schemas of records, too. Tables that were known before it was turned on get theirs by `snapshot.mode=recovery`.",
+        description="Include comments of tables and columns (`COMMENT ON`) in schema changes and in the schema history; comments of columns also as `doc` in the schemas of records. For tables that are already in the schema history, `snapshot.mode=recovery` adds the comments.",
     )
     extended_headers_enabled: bool = Field(
         True,
-        description="Headers `__debezium.context.*` with prefix, task, connector and run in each change of a row or a table, as Debezium has them. `false` makes each record 200 bytes smaller.",
+        description="Headers `__debezium.context.*` with prefix, task, connector and run in each change of a row or a table, as in Debezium. `false` makes each record 200 bytes smaller.",
     )
     legacy_decimal_handling_strategy: bool = Field(
         False,
@@ -126,8 +126,8 @@ def _rules(properties: dict[str, str], problems: list[str]) -> Iterator[ColumnRu
         shown = name.partition(".with.salt.")[0]
         if match is None:
             problems.append(
-                f"{shown}: is none of column.mask.with.N.chars, column.mask.hash.ALGORITHM.with.salt.SALT,"
-                " column.mask.hash.v2.ALGORITHM.with.salt.SALT and column.truncate.to.N.chars"
+                f"{shown}: is not one of column.mask.with.N.chars, column.mask.hash.ALGORITHM.with.salt.SALT,"
+                " column.mask.hash.v2.ALGORITHM.with.salt.SALT or column.truncate.to.N.chars"
             )
             continue
         try:
@@ -140,7 +140,7 @@ def _rules(properties: dict[str, str], problems: list[str]) -> Iterator[ColumnRu
             yield ColumnRule(kind, patterns, length=int(match[1]), given_as=shown)  # type: ignore[arg-type]
             continue
         if (algorithm := _algorithm(match[1])) is None:
-            problems.append(f"{shown}: there is no hash {match[1]}; MD5, SHA-1, SHA-256, SHA-512 and SHA3-256 are some")
+            problems.append(f"{shown}: unknown hash {match[1]}; use for example MD5, SHA-1, SHA-256, SHA-512 or SHA3-256")
             continue
         yield ColumnRule(kind, patterns, algorithm=algorithm, salt=match[2], given_as=shown)  # type: ignore[arg-type]
 

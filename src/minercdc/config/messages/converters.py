@@ -28,8 +28,8 @@ _WITH_CONFLUENT: Final = (AVRO, PROTOBUF)
 _WITH_APICURIO: Final = (APICURIO_AVRO, APICURIO_JSON)
 _UNREAD: Final[Mapping[str, str]] = {
     CLOUD_EVENTS: "values are CloudEvents",
-    STRING: "keys or values are texts of Java's objects",
-    BYTES: "keys or values are bare bytes",
+    STRING: "keys or values are text forms of Java objects",
+    BYTES: "keys or values are raw bytes",
 }
 
 
@@ -44,8 +44,8 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
     key_converter: str = Field(JSON, description="The same for keys, which are no CloudEvents.")
     value_converter_replace_null_with_default: bool = Field(
         False,
-        description="Of JSON: where a column has a DEFAULT, a NULL is written as that. `true` is the default of Connect's JsonConverter."
-        " Readers take such rows for rows that hold the DEFAULT, so `verify` and the lake refuse it.",
+        description="Of JSON: if a column has a DEFAULT, write NULL as the DEFAULT. `true` is the default of Connect's JsonConverter."
+        " Readers cannot distinguish such rows from rows with the DEFAULT, so `verify` and the lake refuse it.",
     )
     key_converter_replace_null_with_default: bool = Field(False, description=SAME)
     value_converter_ignore_default_for_nullables: bool = Field(
@@ -162,7 +162,7 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
     def not_read_by_spark(self) -> str:
         """Why the lake does not read records in these formats, '' where it does."""
         if PROTOBUF in (self.key_converter, self.value_converter):
-            return "keys or values are in Protobuf, which Spark has no reader of here"
+            return "keys or values are in Protobuf, which this Spark session cannot read"
         return self.not_read_back()
 
     def uses_registry(self) -> bool:

@@ -1,4 +1,4 @@
-"""Transformations that leave no envelope, for a converter that takes envelopes only."""
+"""Refuses transformations that remove the envelope, if the converter needs envelopes."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def without_envelope(converters: Section, transformations: Sequence[Transformati
     for one in transformations:
         if one.type.endswith(_LEAVE_NONE):
             yield (
-                f"transforms.{one.name}.type: {one.type} leaves no envelope, and value.converter={CLOUD_EVENTS} makes CloudEvents of"
-                " envelopes only; leave one of them out"
+                f"transforms.{one.name}.type: {one.type} removes the envelope, but value.converter={CLOUD_EVENTS} needs"
+                " envelopes to make CloudEvents; remove one of them"
             )

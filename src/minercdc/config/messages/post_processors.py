@@ -10,9 +10,9 @@ _LIST = "post.processors."
 _PACKAGE = ".processors."  # of Debezium's, and of most others', class names
 # Option -> why it has no effect.
 _IGNORED = {
-    "reselect.null.values": "a null in redo is the value, so it is not read again",
-    "reselect.use.event.key": "rows are found by ROWID or key, whichever finds them",
-    "reselect.use.event.key.fields": "rows are found by ROWID or key, whichever finds them",
+    "reselect.null.values": "a null in redo is the value of the column, so the row is not read again",
+    "reselect.use.event.key": "rows are found by ROWID or by key",
+    "reselect.use.event.key.fields": "rows are found by ROWID or by key",
 }
 
 
@@ -73,4 +73,4 @@ def _not_listed(properties: dict[str, str], *, listed: bool) -> Iterator[str]:
             del properties[full]
         name = prefix.removeprefix(_LIST)
         what = "does not list" if listed else "is not given, and has to list"
-        yield f"{prefix}.*: post.processors {what} {name}, so that these properties have no effect; post.processors={name} has them taken"
+        yield f"{prefix}.*: post.processors {what} {name}, so these properties have no effect; set post.processors={name} to use them"

@@ -13,7 +13,7 @@ class ProtobufConfig(Section):
 
     value_converter_optional_for_nullables: bool = Field(
         False,
-        description="Of Protobuf: nullable fields have the label `optional`, so that null is not taken for 0 or an empty text.",
+        description="Of Protobuf: nullable fields have the label `optional`, so that readers can distinguish null from 0 or an empty text.",
     )
     key_converter_optional_for_nullables: bool = Field(False, description=SAME)
     value_converter_wrapper_for_nullables: bool = Field(
@@ -22,7 +22,7 @@ class ProtobufConfig(Section):
     key_converter_wrapper_for_nullables: bool = Field(False, description=SAME)
     value_converter_scrub_invalid_names: bool = Field(
         False,
-        description="Of Protobuf: replace what its names do not have, `EMP$ID` by `EMP_24ID`; otherwise such a table is suspended.",
+        description="Of Protobuf: replace characters that names must not have, `EMP$ID` by `EMP_24ID`; otherwise such a table is suspended.",
     )
     key_converter_scrub_invalid_names: bool = Field(False, description=SAME)
     value_converter_skip_known_types: bool = Field(

@@ -51,7 +51,7 @@ class RegistryConfig(Section):
     )
     key_converter_schema_registry_url: CommaList = Field((), description=SAME)
     value_converter_basic_auth_credentials_source: Literal["URL", "USER_INFO"] = Field(
-        "URL", description="Where user and password of the registry stand: in the URL, or in `…basic.auth.user.info`."
+        "URL", description="Location of user and password of the registry: the URL, or `…basic.auth.user.info`."
     )
     key_converter_basic_auth_credentials_source: Literal["URL", "USER_INFO"] = Field("URL", description=SAME)
     value_converter_basic_auth_user_info: SecretStr = Field(SecretStr(""), description="`USER:PASSWORD` of the registry.")
@@ -59,7 +59,7 @@ class RegistryConfig(Section):
     value_converter_bearer_auth_token: SecretStr = Field(SecretStr(""), description="Bearer token of the registry.")
     key_converter_bearer_auth_token: SecretStr = Field(SecretStr(""), description=SAME)
     value_converter_schema_registry_ssl_ca_location: str = Field(
-        "", description="PEM file of the authorities that the registry's certificate may come from; default the system's."
+        "", description="PEM file of the certificate authorities trusted for the registry; default: the system's."
     )
     key_converter_schema_registry_ssl_ca_location: str = Field("", description=SAME)
     value_converter_schema_registry_ssl_certificate_location: str = Field(
@@ -67,7 +67,7 @@ class RegistryConfig(Section):
     )
     key_converter_schema_registry_ssl_certificate_location: str = Field("", description=SAME)
     value_converter_schema_registry_ssl_key_location: str = Field(
-        "", description="PEM file of its private key, where the certificate's file does not have it."
+        "", description="PEM file of the client's private key, if it is not in the certificate's file."
     )
     key_converter_schema_registry_ssl_key_location: str = Field("", description=SAME)
     value_converter_schema_registry_ssl_key_password: SecretStr = Field(SecretStr(""), description="Password of that key.")

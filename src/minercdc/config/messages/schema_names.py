@@ -1,4 +1,4 @@
-"""Whether the names of all schemas can be those of the format: they begin with `topic.prefix`."""
+"""Checks that the names of all schemas, which begin with `topic.prefix`, are valid in the format."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def prefix_in_schemas(sections: Mapping[str, Any], transformations: Sequence[Tra
     wrong = [part for part in str(prefix).split(".") if not NAME.fullmatch(part)]
     if formats and wrong:
         yield (
-            f"topic.prefix: the names of all schemas begin with {prefix}, and {wrong[0]} is no name of {formats[0]}'s: letters, digits and _, not"
-            " beginning with a digit; schema.name.adjustment.mode=avro replaces other characters"
+            f"topic.prefix: the names of all schemas begin with {prefix}, and {wrong[0]} is not a valid name in {formats[0]}: use letters, digits"
+            " and _, not beginning with a digit; schema.name.adjustment.mode=avro replaces other characters"
         )

@@ -1,4 +1,4 @@
-"""How a configuration has values printed, as the codecs of `values/` take it."""
+"""The settings of the codecs of `values/`, from a configuration."""
 
 from __future__ import annotations
 

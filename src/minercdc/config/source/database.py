@@ -1,4 +1,4 @@
-"""Where the database is, and how to log on."""
+"""Properties of the connection to the database."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ class DatabaseConfig(Section):
     database_hostname: str | None = Field(None, description="Listener host; needed unless `database.url` is given.")
     database_port: int = Field(1521, ge=1, le=65535, description="Listener port.")
     database_user: str = Field(
-        description="User that captures: a common user (C##...) where LogMiner runs in the root, a user of the PDB where it runs within that. `PROXY[USER]`: log on as PROXY to work as USER ([logging on](operations.md#logging-on))."
+        description="User of the connector: a common user (C##...) if LogMiner runs in the root, a user of the PDB if it runs within the PDB. `PROXY[USER]`: log on as PROXY to work as USER ([logging on](operations.md#logging-on))."
     )
     database_password: SecretStr = Field(
         SecretStr(""),
-        description="Password, needed unless `minercdc.database.token.location` is given. Better from MINERCDC_DATABASE_PASSWORD, MINERCDC_DATABASE_PASSWORD_FILE or a `${file:...}` placeholder.",
+        description="Password, needed unless `minercdc.database.token.location` is given. Prefer MINERCDC_DATABASE_PASSWORD, MINERCDC_DATABASE_PASSWORD_FILE or a `${file:...}` placeholder.",
     )
     database_dbname: str = Field(
-        description="Name (service) of the database. Of a container database, with `database.pdb.name`; or of a pluggable one, without: LogMiner then runs within it (Oracle 19.10 and later, [how](capture/logminer.md#within-a-pluggable-database))."
+        description="Service name of the database: of a container database, together with `database.pdb.name`; or of a pluggable database without that property: LogMiner then runs within it (Oracle 19.10 and later, [how](capture/logminer.md#within-a-pluggable-database))."
     )
     database_pdb_name: str | None = Field(
         None,
-        description="Pluggable database to capture from. With `logminer` and `logminer_unbuffered` also several, separated by commas ([how](capture/logminer.md#several-pluggable-databases)).",
+        description="Pluggable database to capture from. `logminer` and `logminer_unbuffered` accept several, separated by commas ([how](capture/logminer.md#several-pluggable-databases)).",
     )
     database_url: str | None = Field(
         None,
         description="Connect string (EZConnect or a full descriptor; `jdbc:oracle:thin:@` is dropped) instead of host and port.",
     )
     database_query_timeout_ms: int = Field(
-        600_000, ge=0, description="Time limit of one round trip to the database; 0: none."
+        600_000, ge=0, description="Time limit of one round trip to the database; 0: no limit."
     )
     database_connection_timeout_ms: int = Field(60_000, ge=1, description="Time limit for making a connection.")
     database_connection_adapter: str = Field(
@@ -56,32 +56,32 @@ class DatabaseConfig(Section):
 
     database_initial_statements: str = Field(
         "",
-        description="Statements that each new session runs first, with `;` between them; `;;` stands for a `;` within one. The settings of time zone, NLS formats and container that minercdc needs follow them.",
+        description="Statements that each new session runs first, separated by `;`; `;;` stands for a `;` within a statement. The connector then sets time zone, NLS formats and container as it needs them.",
     )
     minercdc_database_protocol: Literal["tcp", "tcps"] = Field(
-        "tcp", description="`tcps`: TLS to `database.hostname`. A `database.url` names its own."
+        "tcp", description="`tcps`: TLS to `database.hostname`. A `database.url` contains its own protocol."
     )
     minercdc_database_wallet_location: str | None = Field(
         None,
-        description="Directory with `ewallet.pem`: the authorities that the server's certificate may come from, and this client's certificate and key (mTLS). Other forms of wallets are converted by `orapki` or `openssl`.",
+        description="Directory with `ewallet.pem`: the trusted certificate authorities, and this client's certificate and key (mTLS). Convert other forms of wallets with `orapki` or `openssl`.",
     )
     minercdc_database_wallet_password: SecretStr | None = Field(None, description="Password of the key in `ewallet.pem`.")
     minercdc_database_ssl_server_dn_match: bool = Field(
-        True, description="Whether the server's certificate has to name the host, or the next property."
+        True, description="Whether the server's certificate must match the host or the next property."
     )
     minercdc_database_ssl_server_cert_dn: str | None = Field(
-        None, description="Distinguished name that the server's certificate has to have."
+        None, description="Required distinguished name of the server's certificate."
     )
     minercdc_database_config_dir: str | None = Field(
         None, description="Directory with `tnsnames.ora`, for a `database.url` that is an alias in it."
     )
     minercdc_database_https_proxy_host: str | None = Field(
-        None, description="HTTP proxy that TLS connections go through, as to an Autonomous Database."
+        None, description="HTTP proxy for TLS connections, for example to an Autonomous Database."
     )
     minercdc_database_https_proxy_port: int = Field(443, ge=1, le=65535, description="Its port.")
     minercdc_database_token_location: str | None = Field(
         None,
-        description="Log on by a token, read again for each session: a file with an OAuth 2.0 token, or a directory with `token` and `oci_db_key.pem` (OCI IAM). It takes TLS. `database.user` is the user that the token stands for ([logging on](operations.md#logging-on)).",
+        description="Log on by a token, read again for each session: a file with an OAuth 2.0 token, or a directory with `token` and `oci_db_key.pem` (OCI IAM). It requires TLS. `database.user` is the user that the token stands for ([logging on](operations.md#logging-on)).",
     )
 
     @field_validator("database_connection_adapter", mode="before")
@@ -125,13 +125,13 @@ class DatabaseConfig(Section):
             return
         for name in self.pdbs:
             if not _PDB.fullmatch(name):
-                yield f"database.pdb.name: '{name}' is no name of a pluggable database"
+                yield f"database.pdb.name: '{name}' is not a name of a pluggable database"
         folded = [name.strip('"').upper() for name in self.pdbs]
         for name in sorted({name for name in folded if folded.count(name) > 1}):
             yield f"database.pdb.name: {name} is given twice"
         adapter = self.database_connection_adapter
         if adapter not in ("logminer", "logminer_unbuffered"):
-            yield f"database.pdb.name: several pluggable databases go with the adapters logminer and logminer_unbuffered only, not with {adapter}"
+            yield f"database.pdb.name: only the adapters logminer and logminer_unbuffered support several pluggable databases, not {adapter}"
 
     @rule
     def _password_or_token(self) -> Iterator[str]:

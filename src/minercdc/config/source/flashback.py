@@ -46,38 +46,38 @@ class FlashbackConfig(Section):
     minercdc_flashback_interval_ms: int = Field(
         1_000,
         ge=1,
-        description="Time from the start of one window to the start of the next, at least; at least as long as reading the last one took, too, so that tables are read half of the time at most. Each window scans every captured table once.",
+        description="Shortest time from the start of one window to the start of the next. It is never shorter than the last reading, so tables are read at most half of the time. Each window scans every captured table once.",
     )
     minercdc_flashback_threads: int = Field(
-        4, ge=1, le=255, description="Connections that read the tables of a window side by side, a table each."
+        4, ge=1, le=255, description="Number of connections that read the tables of a window in parallel, one table each."
     )
     minercdc_flashback_window_max_ms: int = Field(
         600_000,
         ge=1_000,
-        description="Longest window, by the source's clock: how much is read at once after a pause. The changes of one window are held in memory.",
+        description="Longest window by the source's clock; it limits how much is read at once after a pause. The changes of one window are held in memory.",
     )
     minercdc_flashback_fetch_size: int = Field(
         10_000, ge=1, le=100_000, description="Rows per fetch; at most 100 where large values are read."
     )
     minercdc_flashback_order: Literal["strict", "found"] = Field(
         "strict",
-        description="Order of changes within a transaction: parents before children by foreign keys, deletes the other way round (`strict`), or by table and ROWID (`found`). A key is always free before another row takes it.",
+        description="Order of changes within a transaction: parents before children by foreign keys, deletes in the opposite order (`strict`), or by table and ROWID (`found`). A key is always released before another row uses it.",
     )
     minercdc_flashback_versions: Literal["all", "last"] = Field(
         "all",
-        description="`all`: each row as every transaction left it; `last`: only as the last transaction of a window left it, so that transactions come without the rows that later ones changed again.",
+        description="`all`: each row as each transaction left it. `last`: each row only as the last transaction of a window left it; earlier transactions then lack the rows that later ones changed again.",
     )
     minercdc_flashback_incremental: StrategyMap = Field(
         {},
-        description="How a table is read while undo does not suffice for its versions: `SCHEMA.TABLE=ora_rowscn;SCHEMA.OTHER=column:MODIFIED;SCHEMA.THIRD=greatest:CREATED,MODIFIED;...`. Default for all: `ora_rowscn`. A date column must be set by every change.",
+        description="How a table is read while undo is too short for its row versions: `SCHEMA.TABLE=ora_rowscn;SCHEMA.OTHER=column:MODIFIED;SCHEMA.THIRD=greatest:CREATED,MODIFIED;...`. Default for all: `ora_rowscn`. A date column must be set by every change.",
     )
     minercdc_flashback_incremental_overlap_ms: int = Field(
         600_000,
         ge=0,
-        description="With date columns: how much older than the last reading a row's date may be, for transactions that were open then.",
+        description="With date columns: how much older than the last reading the date of a row may be, because its transaction was open at that reading.",
     )
     minercdc_flashback_undo_retention_ms: int | None = Field(
         None,
         ge=1_000,
-        description="How long the database keeps undo, for the warning before it runs out and the demotion of slow tables. Default: TUNED_UNDORETENTION of V$UNDOSTAT where that is granted, else 900 s.",
+        description="How long the database keeps undo. The warning before it runs out and the demotion of slow tables use this time. Default: TUNED_UNDORETENTION of V$UNDOSTAT where that is granted, else 900 s.",
     )

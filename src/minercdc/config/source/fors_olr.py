@@ -21,26 +21,29 @@ class ForsConfig(Section):
     minercdc_fors_timeout_ms: int = Field(
         30_000,
         ge=1,
-        description="Longest wait for a connection, for an answer, and for the rest of a transaction that has begun. The connector reconnects after it.",
+        description="Time limit for a connection, for an answer, and for the rest of a transaction that has begun. The connector then reconnects.",
     )
     minercdc_fors_interval_ms: int = Field(
-        100, ge=1, description="Pause after the server had no more operations, before it is asked again."
+        100, ge=1, description="Wait before the next request after the server had no more operations."
     )
     minercdc_fors_message_max_bytes: int = Field(
-        1_073_741_824, ge=1_024, le=4_294_967_294, description="Longest message that is taken; each is held in memory."
+        1_073_741_824,
+        ge=1_024,
+        le=4_294_967_294,
+        description="Longest message that is accepted; each message is held in memory.",
     )
     minercdc_fors_lob_max_bytes: int = Field(
         1_073_741_824,
         ge=1_024,
-        description="Most bytes of a LOB that are put together from its pieces, in memory. A row with a longer one cannot be decoded.",
+        description="Largest LOB, in bytes, that is assembled from its pieces in memory. A row with a larger LOB cannot be decoded.",
     )
     minercdc_fors_byte_order: Literal["little", "big", "auto"] = Field(
         "little",
-        description="Order of the bytes of numbers in messages. `auto`: little-endian, and big-endian on a new connection if the server does not answer within 5 s.",
+        description="Byte order of numbers in messages. `auto`: little-endian; if the server does not answer within 5 s, big-endian on a new connection.",
     )
     minercdc_fors_value_encoding: Literal["oracle", "text"] = Field(
         "oracle",
-        description="What values of columns are: `oracle`, Oracle's internal formats and character sets; `text`, UTF-8 text: numbers in decimals, dates in ISO 8601, bytes in hex digits.",
+        description="Encoding of column values: `oracle`, Oracle's internal formats and character sets; `text`, UTF-8 text with decimal numbers, ISO 8601 dates and bytes in hex digits.",
     )
     minercdc_fors_clob_charset: Literal["storage", "column"] = Field(
         "storage",
@@ -48,11 +51,11 @@ class ForsConfig(Section):
     )
     minercdc_fors_empty_lob: Literal["null", "empty"] = Field(
         "null",
-        description="What a LOB is that comes in pieces without any byte: the protocol says NULL by the same size, 0.",
+        description="Meaning of a LOB with pieces but without bytes: the protocol gives NULL the same size, 0.",
     )
     minercdc_fors_timestamp_unit: Literal["seconds", "redo", "auto"] = Field(
         "seconds",
-        description="What the time of an operation is: `seconds` since 1970 in UTC; `redo`, the packed time of redo in the database host's time zone; `auto`: whichever lies nearer to now.",
+        description="Form of the time of an operation: `seconds` since 1970 in UTC; `redo`, the packed time of redo in the database host's time zone; `auto`: the one that is nearer to the present.",
     )
     minercdc_fors_table_list_sql: str | None = Field(
         None,
@@ -60,7 +63,7 @@ class ForsConfig(Section):
     )
     minercdc_fors_log_off: bool = Field(
         False,
-        description="End the server's work by LogOff when it has to begin again, since the captured tables are others than those it replicates. `false`: the connector stops, and says so.",
+        description="Send LogOff to the server if it must start over because the captured tables differ from the replicated ones. `false`: the connector stops with a message.",
     )
 
     def missing(self) -> Iterator[str]:

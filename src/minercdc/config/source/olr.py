@@ -27,23 +27,26 @@ class OlrConfig(Section):
         description="Longest wait for a connection, for an answer, and for the rest of a message or of a transaction that has begun. The connector reconnects after it.",
     )
     minercdc_olr_message_max_bytes: int = Field(
-        1_073_741_824, ge=1_024, le=4_294_967_294, description="Longest message that is taken; each is held in memory."
+        1_073_741_824,
+        ge=1_024,
+        le=4_294_967_294,
+        description="Longest message that is accepted; each message is held in memory.",
     )
     minercdc_olr_c_scn: Literal["auto", "commit", "begin"] = Field(
         "auto",
-        description="What `c_scn` of a message is: `commit`, an SCN that never goes back (OpenLogReplicator up to 1.9.0); `begin`, the SCN that the transaction began at (later builds); `auto`: found out from the messages.",
+        description="Meaning of `c_scn` in messages: `commit`, an SCN that never decreases (OpenLogReplicator up to 1.9.0); `begin`, the SCN at which the transaction began (later builds); `auto`: detected from the messages.",
     )
     minercdc_olr_timestamp_unit: Literal["ns", "us", "ms", "s"] = Field(
         "ns",
-        description="Unit of dates and timestamps that come as numbers since 1970 (`format.timestamp` 0 to 7 of OpenLogReplicator). Those that come as dates need none.",
+        description="Unit of dates and timestamps that come as numbers since 1970 (`format.timestamp` 0 to 7 of OpenLogReplicator). Values sent as dates need no unit.",
     )
     minercdc_olr_timestamp_tz_clock: Literal["utc", "local"] = Field(
         "utc",
-        description="Of TIMESTAMP WITH TIME ZONE: whether the time before the zone is in UTC or in that zone.",
+        description="For TIMESTAMP WITH TIME ZONE: whether the time before the zone is in UTC or in that zone.",
     )
     minercdc_olr_protobuf_nulls: Literal["refuse", "accept"] = Field(
         "refuse",
-        description="What a protobuf value without content is, of RAW, DATE, TIMESTAMP and INTERVAL columns. OpenLogReplicator's protobuf writer has no values of these types, so `refuse` takes the row for one that cannot be decoded. `accept`: it is NULL.",
+        description="Meaning of a protobuf value without content in RAW, DATE, TIMESTAMP and INTERVAL columns. OpenLogReplicator's protobuf writer omits values of these types, so with `refuse` the row cannot be decoded. `accept`: the value is NULL.",
     )
 
     def missing(self) -> Iterator[str]:

@@ -16,7 +16,7 @@ class SecondaryConfig(Section):
 
     capture_mode: Literal["primary", "physical_standby", "downstream"] = Field(
         "primary",
-        description="Where LogMiner runs: in the database of `database.*` (`primary`), in a physical standby of it that is open read only (`physical_standby`, [how](capture/logminer.md#a-physical-standby)), or in another database to which its archived logs are shipped (`downstream`, [how](capture/logminer.md#a-downstream-database)); the latter two are named by `secondary.*`. All else is read from `database.*`, which stays the primary.",
+        description="Where LogMiner runs: in the database of `database.*` (`primary`), in a physical standby of it that is open read only (`physical_standby`, [how](capture/logminer.md#a-physical-standby)), or in another database to which its archived logs are shipped (`downstream`, [how](capture/logminer.md#a-downstream-database)); `secondary.*` names the latter two. Everything else is read from `database.*`, which remains the primary.",
     )
     secondary_hostname: str | None = Field(
         None,
@@ -27,7 +27,7 @@ class SecondaryConfig(Section):
         None, description="Service of its root, or of a database without containers; default `database.dbname`."
     )
     secondary_url: str | None = Field(
-        None, description="Connect string in place of `secondary.hostname`, `secondary.port` and `secondary.dbname`."
+        None, description="Connect string instead of `secondary.hostname`, `secondary.port` and `secondary.dbname`."
     )
 
     @property
@@ -67,30 +67,30 @@ def contradictions_of_secondary(sections: Mapping[str, Any]) -> Iterator[str]:
     if sections["database"].has_several_pdbs:
         yield f"database.pdb.name: {mode} captures one pluggable database; run a connector for each"
     if not mining.log_mining_archive_log_only_mode:
-        yield f"log.mining.archive.log.only.mode: has to be true with {mode}, which has archived logs only"
+        yield f"log.mining.archive.log.only.mode: must be true with {mode}, which has only archived logs"
     if mining.log_mining_transaction_retention_ms:
         yield (
-            f"log.mining.transaction.retention.ms: does not go with {mode}: redo that is not"
+            f"log.mining.transaction.retention.ms: cannot be used with {mode}: redo that is not"
             f" {'shipped' if secondary.is_downstream else 'applied'} yet would make transactions look old"
         )
     if mining.minercdc_log_mining_flush_table:
-        yield f"minercdc.log.mining.flush.table: has no use with {mode}, which reads archived logs"
+        yield f"minercdc.log.mining.flush.table: has no effect with {mode}, which reads archived logs"
     yield from _of_downstream(sections) if secondary.is_downstream else _of_standby(sections)
 
 
 def _of_standby(sections: Mapping[str, Any]) -> Iterator[str]:
     if sections["log_mining"].log_mining_strategy == "redo_log_catalog":
-        yield "log.mining.strategy: redo_log_catalog takes a database that can be written (ORA-01300), and not a physical standby"
+        yield "log.mining.strategy: redo_log_catalog requires a writable database (ORA-01300), not a physical standby"
     if sections["capture"].lob_enabled:
-        yield "lob.enabled: large values are not read from a physical standby yet: LogMiner has no dictionary there"
+        yield "lob.enabled: reading large values from a physical standby is not supported yet: LogMiner has no dictionary there"
 
 
 def _of_downstream(sections: Mapping[str, Any]) -> Iterator[str]:
     mining = sections["log_mining"]
     if mining.log_mining_strategy != "redo_log_catalog":
         yield (
-            "log.mining.strategy: has to be redo_log_catalog with capture.mode=downstream, whose own catalog does not know the"
-            " source's tables (ORA-01295)"
+            "log.mining.strategy: must be redo_log_catalog with capture.mode=downstream: the catalog of the downstream database does"
+            " not contain the source's tables (ORA-01295)"
         )
     if mining.archive_destination_name:
-        yield "archive.destination.name: has no use with capture.mode=downstream: logs are listed as they are received there"
+        yield "archive.destination.name: has no effect with capture.mode=downstream: logs are listed as the downstream database receives them"

@@ -1,4 +1,4 @@
-"""SELECTs that tables are read by in the initial snapshot: `snapshot.select.statement.overrides.SCHEMA.TABLE`."""
+"""SELECT statements for tables in the initial snapshot: `snapshot.select.statement.overrides.SCHEMA.TABLE`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def unmatched(selects: Iterable[str], tables: Iterable[TableId]) -> Iterator[tup
     for name in sorted(name for name, found in meant(selects, tables).items() if not found):
         near = get_close_matches(exact(name).upper(), known, 1, 0.75)
         hint = f"; did you mean {known[near[0]]}?" if near else ""
-        problem = f"snapshot.select.statement.overrides: {name} is no captured table, so a snapshot is refused{hint}"
+        problem = f"snapshot.select.statement.overrides: {name} is not a captured table, so a snapshot is refused{hint}"
         yield problem, "Correct it: SCHEMA.TABLE, or DATABASE.SCHEMA.TABLE, spelled as in the dictionary; or leave it out."
 
 

@@ -20,21 +20,24 @@ class SignalConfig(Section):
     """Signals: requests to a running connector (docs/signals.md); and the HTTP port, which shows status and metrics, too."""
 
     signal_enabled_channels: WordList = Field(
-        ("source",), description="Where signals come from, any of `source`, `kafka`, `file`, `http`, `in-process`."
+        ("source",),
+        description="Channels from which signals are read: any of `source`, `kafka`, `file`, `http`, `in-process`.",
     )
     signal_data_collection: str | None = Field(
         None,
-        description="Signal table, `DATABASE.SCHEMA.TABLE` in the case of the dictionary, with three columns of text: id, type, data. With several pluggable databases it is in one of them, and for the tables of all. Needed for channel `source` and for marks; mined whether or not it is captured.",
+        description="Signal table, `DATABASE.SCHEMA.TABLE` in the case of the dictionary, with three columns of text: id, type, data. With several pluggable databases it is in one of them and serves all. Required for channel `source` and for marks; mined whether or not it is captured.",
     )
-    signal_poll_interval_ms: int = Field(5_000, ge=1, description="Wait between two looks at the other channels.")
+    signal_poll_interval_ms: int = Field(5_000, ge=1, description="Wait between two reads of the other channels.")
     signal_kafka_topic: str | None = Field(
         None,
         description="Topic of channel `kafka`, partition 0, keys equal to `topic.prefix`; default `<topic.prefix>-signal`.",
     )
-    signal_kafka_bootstrap_servers: str | None = Field(None, description="Its brokers; default those of the data.")
+    signal_kafka_bootstrap_servers: str | None = Field(
+        None, description="Brokers of the signal topic; default: those of the data."
+    )
     signal_file: Path = Field(
         Path("file-signals.txt"),
-        description="File of channel `file`: a JSON document per line; emptied once all is acted on.",
+        description="File of channel `file`: a JSON document per line; emptied once all signals are executed.",
     )
     minercdc_http_port: int | None = Field(
         None,
@@ -44,12 +47,12 @@ class SignalConfig(Section):
     )
     minercdc_http_host: str = Field(
         "127.0.0.1",
-        description="Address of that port. On one that others reach, everything but /health, /ready, /live and /metrics needs the token; the page comes without data until it has it.",
+        description="Address of that port. If other machines can reach it, everything except /health, /ready, /live and /metrics needs the token; the page shows no data without it.",
     )
     minercdc_http_token: SecretStr | None = Field(
         None,
         min_length=8,
-        description="Bearer token of that port, needed for POST in any case. Default one that is made once and kept in `minercdc.state.dir` (`http-token-<name>`), where `minercdc signal` finds it.",
+        description="Bearer token of that port, needed for POST in any case. Default: a token that is created once and stored in `minercdc.state.dir` (`http-token-<name>`), where `minercdc signal` finds it.",
     )
 
     @property
@@ -62,7 +65,7 @@ class SignalConfig(Section):
     def _known_channels(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for channel in value:
             if channel == "jmx":
-                raise ValueError("there is no JMX here: channel http (minercdc.http.port) takes the same signals")
+                raise ValueError("JMX is not available: channel http (minercdc.http.port) takes the same signals")
             if channel not in _CHANNELS:
                 raise ValueError(f"'{channel}' is not one of {', '.join(_CHANNELS)}")
         return value
@@ -79,7 +82,7 @@ class SignalConfig(Section):
     @rule
     def _http(self) -> Iterator[str]:
         if "http" in self.signal_enabled_channels and self.minercdc_http_port is None:
-            yield "minercdc.http.port: needed, since signal.enabled.channels has http"
+            yield "minercdc.http.port: required, because signal.enabled.channels contains http"
         token = self.minercdc_http_token
         if token is not None and not fits_header(token.get_secret_value(), "latin-1"):
             yield "minercdc.http.token: only printable characters of Latin-1, without blanks at the ends, can be sent in a header"
@@ -91,13 +94,13 @@ class IncrementalConfig(Section):
     incremental_snapshot_chunk_size: int = Field(1024, ge=1, le=100_000, description="Rows of a chunk.")
     incremental_snapshot_watermarking_strategy: Literal["scn", "insert_insert", "insert_delete"] = Field(
         "scn",
-        description="How it is known which rows the stream has a newer image of: by the SCN a chunk is read at (`scn`, ours, writes nothing), or by rows written to the signal table around it (`insert_insert`; `insert_delete` deletes them again).",
+        description="How the connector detects rows of which the stream has a newer image: by the SCN at which a chunk is read (`scn`, minercdc's own; writes nothing), or by rows that it writes to the signal table before and after the chunk (`insert_insert`; `insert_delete` deletes them).",
     )
     minercdc_snapshot_added_tables: Literal["none", "incremental"] = Field(
         "none",
-        description="What becomes of the rows of tables that were added to the configuration since the last start (those that exist and the schema history does not have): `none`, only their changes are captured; `incremental`: the start requests an incremental snapshot of them. Tables that are created while the connector streams are captured from their first row in any case. With `flashback` such tables are read by themselves.",
+        description="How existing rows of tables are treated that were added to the configuration since the last start (tables that exist but are not in the schema history). `none`: only their changes are captured. `incremental`: the start requests an incremental snapshot of them. Tables created while the connector streams are always captured from their first row. With `flashback` added tables are always read.",
     )
-    read_only: bool = Field(False, description="True: write nothing to the source, whatever the strategy: it is `scn` then.")
+    read_only: bool = Field(False, description="`true`: write nothing to the source; the strategy is then always `scn`.")
 
     @property
     def marks(self) -> Literal["insert", "delete"] | None:
@@ -113,14 +116,17 @@ class NotificationConfig(Section):
 
     notification_enabled_channels: WordList = Field(
         (),
-        description="Where notifications go, any of `sink` (a topic, in the Kafka transaction of the rows around them), `log` and `webhook`. `GET /notifications` (`minercdc.http.port`) shows the latest in any case.",
+        description="Channels of notifications: any of `sink` (a topic, in the Kafka transaction of the rows around them), `log` and `webhook`. `GET /notifications` (`minercdc.http.port`) shows the latest in any case.",
     )
     notification_sink_topic_name: str | None = Field(
-        None, pattern=f"^{TRANSPORTABLE.pattern}$", description="Topic of channel `sink`, one partition; needed with it."
+        None,
+        pattern=f"^{TRANSPORTABLE.pattern}$",
+        description="Topic of channel `sink`, with one partition; required for that channel.",
     )
 
     minercdc_notification_webhook_url: SecretStr | None = Field(
-        None, description="Where channel `webhook` sends each notification, by POST as JSON; needed with it."
+        None,
+        description="URL to which channel `webhook` sends each notification, by POST as JSON; required for that channel.",
     )
     minercdc_notification_webhook_authorization: SecretStr | None = Field(
         None, description="Value of the header `Authorization` of these requests. Default none."
@@ -139,7 +145,7 @@ class NotificationConfig(Section):
         description="Head-room of archived logs below which a notification `REDO_RUNS_OUT` is sent (docs/metrics.md). 0: none.",
     )
     minercdc_notification_schema_changes: bool = Field(
-        True, description="Whether DDL of captured tables makes notifications `CHANGED` of aggregate `Schema`."
+        True, description="Whether DDL of captured tables sends notifications `CHANGED` of aggregate `Schema`."
     )
 
     @field_validator("notification_enabled_channels")
@@ -147,7 +153,7 @@ class NotificationConfig(Section):
     def _channels(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for channel in value:
             if channel == "jmx":
-                raise ValueError("there is no JMX here: GET /notifications of minercdc.http.port shows them")
+                raise ValueError("JMX is not available: GET /notifications of minercdc.http.port shows them")
             if channel not in ("sink", "log", "webhook"):
                 raise ValueError(f"'{channel}' is not one of sink, log, webhook")
         return value
@@ -155,9 +161,9 @@ class NotificationConfig(Section):
     @rule
     def _topic(self) -> Iterator[str]:
         if "sink" in self.notification_enabled_channels and not self.notification_sink_topic_name:
-            yield "notification.sink.topic.name: needed, since notification.enabled.channels has sink"
+            yield "notification.sink.topic.name: required, because notification.enabled.channels contains sink"
         if "webhook" in self.notification_enabled_channels and self.minercdc_notification_webhook_url is None:
-            yield "minercdc.notification.webhook.url: needed, since notification.enabled.channels has webhook"
+            yield "minercdc.notification.webhook.url: required, because notification.enabled.channels contains webhook"
         url = self.minercdc_notification_webhook_url
         if url is not None and not is_http(url.get_secret_value()):
             yield "minercdc.notification.webhook.url: http://HOST:PORT/PATH is needed, or https://; this has no such host or port"

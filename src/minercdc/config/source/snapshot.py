@@ -22,7 +22,7 @@ def _named(section: object, kind: str) -> Iterator[str]:
     name = f"snapshot_{kind}_custom_name"
     if (getattr(section, f"snapshot_{kind}") == "custom") != (getattr(section, name) is not None):
         wanted = name.replace("_", ".")
-        yield f"{wanted}: goes with snapshot.{kind.replace('_', '.')}=custom, and is needed there"
+        yield f"{wanted}: set it if, and only if, snapshot.{kind.replace('_', '.')}=custom"
 
 
 class SnapshotConfig(Section):
@@ -34,7 +34,7 @@ class SnapshotConfig(Section):
         "initial", "initial_only", "no_data", "always", "recovery", "when_needed", "configuration_based", "custom"
     ] = Field(
         "initial",
-        description="`initial`: snapshot if there is no offset, then stream; `initial_only`: stop after it; `no_data` (old `schema_only`): structures only; `always`: at every start; `recovery` (old `schema_only_recovery`): read the structures again and go on from the offset; `when_needed`: `initial`, and a new one when redo of the offset is gone; `configuration_based`: as the five properties below say; `custom`: as a Python callable says.",
+        description="`initial`: snapshot if there is no offset, then stream; `initial_only`: stop after the snapshot; `no_data` (old `schema_only`): structures only; `always`: at every start; `recovery` (old `schema_only_recovery`): read the structures again and go on from the offset; `when_needed`: `initial`, and a new snapshot if redo of the offset no longer exists; `configuration_based`: as the five properties below specify; `custom`: as a Python callable decides.",
     )
     snapshot_mode_configuration_based_snapshot_data: bool = Field(False, description="Read the tables' rows at every start.")
     snapshot_mode_configuration_based_snapshot_schema: bool = Field(
@@ -45,7 +45,7 @@ class SnapshotConfig(Section):
         False, description="Read the structures again when the schema history cannot be used."
     )
     snapshot_mode_configuration_based_snapshot_on_data_error: bool = Field(
-        False, description="Take a new snapshot when redo of the offset is gone."
+        False, description="Take a new snapshot if redo of the offset no longer exists."
     )
     snapshot_mode_custom_name: str | None = Field(
         None,
@@ -60,7 +60,7 @@ class SnapshotConfig(Section):
     )
     snapshot_locking_mode: Literal["shared", "none", "custom"] = Field(
         "shared",
-        description="`shared`: LOCK TABLE ... IN ROW SHARE MODE while structures are read; `none`: DDL at that moment may be missed; `custom`: as a Python callable does.",
+        description="`shared`: LOCK TABLE ... IN ROW SHARE MODE while structures are read; `none`: DDL at that moment may be missed; `custom`: a Python callable locks the tables.",
     )
     snapshot_locking_mode_custom_name: str | None = Field(
         None,
@@ -75,21 +75,21 @@ class SnapshotConfig(Section):
         description="Connections that read side by side; large tables are cut into ranges of ROWIDs, which takes SELECT on DBA_EXTENTS.",
     )
     snapshot_max_threads_multiplier: int = Field(
-        1, ge=1, le=255, description="A table is cut into this many ranges for each of the threads."
+        1, ge=1, le=255, description="Number of ranges per thread into which a table is divided."
     )
-    legacy_snapshot_max_threads: bool = Field(False, description="Do not cut tables: one thread reads a table.")
+    legacy_snapshot_max_threads: bool = Field(False, description="Do not divide tables: one thread reads each table.")
     snapshot_tables_order_by_row_count: Literal["disabled", "ascending", "descending"] = Field(
         "disabled", description="Read the smallest, or the largest, tables first; otherwise by name."
     )
     snapshot_database_errors_max_retries: int = Field(
         0,
         ge=0,
-        description="Tries of what could not be read as of the snapshot's SCN (ORA-01555, ORA-01466), each from the last row on.",
+        description="Number of attempts for a range that could not be read as of the snapshot's SCN (ORA-01555, ORA-01466); each attempt continues after the last row.",
     )
     snapshot_delay_ms: int = Field(0, ge=0, description="Wait before the snapshot.")
     streaming_delay_ms: int = Field(0, ge=0, description="Wait between the snapshot and streaming.")
     snapshot_include_collection_list: PatternList = Field(
-        (), description="Patterns of `SCHEMA.TABLE` whose rows are read; others get structures only."
+        (), description="Patterns of `SCHEMA.TABLE`: rows of these tables are read; of other tables only the structures."
     )
     snapshot_select_statement_overrides: CommaList = Field(
         (),
@@ -98,10 +98,10 @@ class SnapshotConfig(Section):
     minercdc_start_scn: int | None = Field(
         None,
         ge=1,
-        description="With `no_data`: stream what was committed after this SCN. Redo is read from the start of the oldest transaction that was open there, and has to be there still.",
+        description="With `no_data`: stream changes committed after this SCN. Redo is read from the start of the oldest transaction that was open at the SCN, and must still exist.",
     )
     minercdc_start_timestamp: Annotated[str | None, AfterValidator(_moment)] = Field(
-        None, description="The same for a time, ISO 8601, in UTC unless it says otherwise."
+        None, description="The same for an ISO 8601 time, in UTC unless it has an offset."
     )
 
     @field_validator("snapshot_mode", mode="before")
@@ -125,10 +125,10 @@ class SnapshotConfig(Section):
     @rule
     def _one_start(self) -> Iterator[str]:
         if self.minercdc_start_scn is not None and self.minercdc_start_timestamp is not None:
-            yield "minercdc.start.scn: give it or minercdc.start.timestamp, not both"
+            yield "minercdc.start.scn: set either this or minercdc.start.timestamp"
 
     @rule
     def _start_fits(self) -> Iterator[str]:
         given = [n for n in ("minercdc_start_scn", "minercdc_start_timestamp") if getattr(self, n) is not None]
         if given and self.snapshot_mode != "no_data":
-            yield f"{given[0].replace('_', '.')}: rows of before are not read, so it goes with snapshot.mode=no_data"
+            yield f"{given[0].replace('_', '.')}: earlier rows are not read, so it requires snapshot.mode=no_data"

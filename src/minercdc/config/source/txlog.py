@@ -41,21 +41,21 @@ class TxlogConfig(Section):
     """How the adapter `txlog` reads the log of transactions."""
 
     minercdc_txlog_interval_ms: int = Field(
-        500, ge=1, description="Pause between two polls; with `minercdc.txlog.alerts` the longest one."
+        500, ge=1, description="Pause between two polls; with `minercdc.txlog.alerts` the longest pause."
     )
     minercdc_txlog_chunk_rows: int = Field(
         20_000,
         ge=1,
-        description="When more transactions than this wait, at most about so many are read at once; those with the SCN of the last one always come along. The changed rows of one reading are held in memory.",
+        description="Approximate limit of transactions per read; transactions with the same SCN as the last one are always included. The changed rows of one read are held in memory.",
     )
     minercdc_txlog_fetch_size: int = Field(
         10_000, ge=1, le=100_000, description="Rows per fetch; at most 100 where large values are read."
     )
     minercdc_txlog_alerts: bool = Field(
         False,
-        description="Wait for alerts (`SYNC_ALERT.waitForEvent`, DBMS_ALERT) in place of the whole pause. They come when `RAISE_DBMS_ALERTS` of `SYNC_CORE_SETTINGS` is `Y`, which makes transactions wait for each other, or when the job `J_CALL_SIGNAL` is enabled.",
+        description="Wait for alerts (`SYNC_ALERT.waitForEvent`, DBMS_ALERT) instead of pausing for the whole interval. Alerts are sent if `RAISE_DBMS_ALERTS` of `SYNC_CORE_SETTINGS` is `Y`, which makes transactions wait for each other, or when the job `J_CALL_SIGNAL` is enabled.",
     )
     minercdc_txlog_soft_delete: SoftDeletes = Field(
         {},
-        description="Which rows count as deleted, `op: d`: `COLUMN:VALUE` for all tables that have the column, `SCHEMA.TABLE=COLUMN:VALUE` for one; with `;` between several. DELETE itself is not seen. The value is the text of the column's value, as of NUMBER `1`.",
+        description="Which rows count as deleted, `op: d`: `COLUMN:VALUE` for all tables that have the column, `SCHEMA.TABLE=COLUMN:VALUE` for one; with `;` between several. DELETE itself is not seen. VALUE is compared with the text of the column's value, such as `1` for a NUMBER.",
     )

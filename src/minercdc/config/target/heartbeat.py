@@ -20,11 +20,11 @@ class HeartbeatConfig(Section):
     heartbeat_interval_ms: int = Field(
         0,
         ge=0,
-        description="Time between two records of the heartbeat topic, 0 for none. The offset is stored with each; it moves on an idle source without them, too.",
+        description="Time between two records of the heartbeat topic; 0: none. The offset is stored with each record; on an idle source it also advances without heartbeats.",
     )
     heartbeat_action_query: str = Field(
         "",
-        description="Statement that is run, and committed, in the pluggable database at each heartbeat; its user needs the grants.",
+        description="Statement that is executed and committed in the pluggable database at each heartbeat; the connector's user needs the grants.",
     )
     topic_heartbeat_prefix: str = Field(
         "__debezium-heartbeat", pattern=_TOPIC, description="The heartbeat topic is `<this>.<topic.prefix>`."
@@ -32,7 +32,9 @@ class HeartbeatConfig(Section):
     heartbeat_topics_prefix: str | None = Field(
         None, pattern=_TOPIC, description="Older name of `topic.heartbeat.prefix`; wins over its default."
     )
-    topic_heartbeat_name: str | None = Field(None, pattern=_TOPIC, description="Whole name of the heartbeat topic instead.")
+    topic_heartbeat_name: str | None = Field(
+        None, pattern=_TOPIC, description="Complete name of the heartbeat topic, instead of prefix and `topic.prefix`."
+    )
 
     @rule
     def _beats(self) -> Iterator[str]:

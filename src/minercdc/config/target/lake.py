@@ -1,4 +1,4 @@
-"""The section of the Spark side."""
+"""The section of the lake."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LakeConfig(Section):
     )
     minercdc_lake_mode: Mode = Field(
         "mirror",
-        description="How a table is kept: the source's rows (`mirror`); also those that were deleted, marked by `__cdc.deleted` (`soft_delete`); every change as a row (`append`); every version of a row, with the time and SCN from which and to which it was valid (`scd2`).",
+        description="How a table is kept: the source's rows (`mirror`); these and deleted rows, marked by `__cdc.deleted` (`soft_delete`); every change as a row (`append`); every version of a row, with the times and SCNs of its validity (`scd2`).",
     )
     minercdc_lake_table_modes: CommaList = Field(
         (),
@@ -40,21 +40,23 @@ class LakeConfig(Section):
     )
     minercdc_lake_type_change: Literal["text", "new_column"] = Field(
         "text",
-        description="A column that is changed to a type that Delta cannot widen it to: it becomes text with its older values; or these stay in a column NAME__1 and the column begins empty.",
+        description="How a column is treated if its new type is not a widening for Delta: it becomes text, including its older values; or these move to a column NAME__1 and the column starts empty.",
     )
     minercdc_lake_forbidden_features: CommaList = Field(
         (),
-        description="Delta's table features that lake tables shall not be given, for readers that lack them: any of `columnMapping`, `typeWidening`, `deletionVectors`. DDL that needs one of the first two has all rows of the table written again; a table with a column name that needs the first is quarantined. A feature that a table has stays.",
+        description="Delta table features that lake tables must not use, for readers without support: any of `columnMapping`, `typeWidening`, `deletionVectors`. DDL that needs one of the first two has all rows of the table written again; a table with a column name that needs the first is quarantined. A feature that a table already has remains.",
     )
-    minercdc_lake_merge_rows: int = Field(100_000, ge=1, description="A table is merged once so many records wait for it.")
+    minercdc_lake_merge_rows: int = Field(100_000, ge=1, description="Number of waiting records at which a table is merged.")
     minercdc_lake_merge_interval_ms: int = Field(
-        5_000, ge=0, description="A table is merged once a record has waited for so long."
+        5_000, ge=0, description="Waiting time of the oldest record at which a table is merged."
     )
-    minercdc_lake_merge_threads: int = Field(2, ge=1, le=64, description="Tables that are merged at the same time.")
+    minercdc_lake_merge_threads: int = Field(
+        2, ge=1, le=64, description="Number of tables that are merged at the same time."
+    )
     minercdc_lake_retention_ms: int = Field(
         604_800_000,
         ge=0,
-        description="How long older versions of the tables, and merged records of the change log, are kept: how far back an SCN can be read. 0 keeps the present only; use it while the lake is stopped.",
+        description="How long older versions of the tables, and merged records of the change log, are kept; it limits how far back an SCN can be read. 0 keeps only the present; use it while the lake is stopped.",
     )
     minercdc_lake_maintenance_interval_ms: int = Field(
         21_600_000,
@@ -77,9 +79,11 @@ class LakeConfig(Section):
         description="How a NUMBER without precision, or a FLOAT, is kept: `text`, all digits; `decimal(38,S)` with S from 0 to 37, where a value that does not fit is an error; `double`, the nearest one.",
     )
     minercdc_lake_trigger_interval_ms: int = Field(
-        2_000, ge=0, description="Least time between the starts of two micro-batches."
+        2_000, ge=0, description="Minimum time between the starts of two micro-batches."
     )
-    minercdc_lake_max_offsets_per_trigger: int = Field(200_000, ge=1, description="Most records of one micro-batch.")
+    minercdc_lake_max_offsets_per_trigger: int = Field(
+        200_000, ge=1, description="Maximum number of records in one micro-batch."
+    )
 
     @field_validator("minercdc_lake_table_modes", mode="after")
     @classmethod

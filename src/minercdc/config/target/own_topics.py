@@ -1,4 +1,4 @@
-"""The topics that are the connector's own, beside those of tables: what each holds, and the property that names it.
+"""The connector's own topics, besides those of tables: their content, and the property with the name.
 
 Two of them never share a name, and no table's topic has one of these names. A reader of one would get records of the other; and a topic
 with state that gets messages loses it: an offset, a schema history or a signal would be read from a message.

@@ -1,4 +1,4 @@
-"""Section for the relay, and what the command `minercdc relay` gives by itself."""
+"""Section for the relay, and the properties that `minercdc relay` sets itself."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class RelayConfig(Section):
     minercdc_relay_port: int = Field(11115, ge=0, le=65535, description="Port that the relay listens on; 0: a free one.")
     minercdc_relay_buffer_type: Literal["memory", "mapped"] = Field(
         "memory",
-        description="Where the relay keeps events: in `memory`, which ends with the process, or in a memory-mapped file (`mapped`), which restarts find again.",
+        description="Where the relay keeps events: in `memory`, lost with the process, or in a memory-mapped file (`mapped`), available after restarts.",
     )
     minercdc_relay_buffer_bytes: int = Field(
         64 * 1024 * 1024,
         ge=4096,
-        description="Size of the relay's buffer. The oldest windows go when it is full; a transaction has to fit into it.",
+        description="Size of the relay's buffer. The oldest windows are dropped when it is full; each transaction must fit into it.",
     )
     minercdc_relay_buffer_path: Path | None = Field(
         None,
@@ -43,40 +43,40 @@ class RelayConfig(Section):
     minercdc_relay_schemas_namespace: str = Field(
         "minercdc.relay",
         pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$",
-        description="Namespace of generated Avro schemas; it begins the names of sources.",
+        description="Namespace of generated Avro schemas; names of sources begin with it.",
     )
     minercdc_relay_schemas_types: Literal["lossless", "databus"] = Field(
         "lossless",
-        description="Avro's types for columns: `lossless`, in which a number with decimals is a string; or as Databus has them (`databus`), where it is a float or double and loses digits.",
+        description="Avro's types for columns: `lossless`, in which a number with decimals is a string; or as in Databus (`databus`), in which it is a float or double and loses digits.",
     )
     minercdc_relay_sources: CommaList = Field(
         (),
-        description="Sources with an id or name of their own: `ID:SCHEMA.TABLE:name.space.Record`, separated by commas; without ID the next free one from 101 on. Other tables are `<namespace>.<Table>`.",
+        description="Sources with a specific id or name: `ID:SCHEMA.TABLE:name.space.Record`, separated by commas; without ID, the next free one from 101 on is used. Other tables are `<namespace>.<Table>`.",
     )
     minercdc_relay_max_scn_file: Path | None = Field(
         None,
-        description="File with the SCN of the newest window and the time, written after each batch; default `max.scn` in the relay's directory. Without a stored offset, the relay begins after the SCN that it holds.",
+        description="File with the SCN of the newest window and the time, written after each batch; default: `max.scn` in the relay's directory. Without a stored offset, the relay begins after that SCN.",
     )
     minercdc_relay_upstream: str | None = Field(
         None,
-        description="`http://HOST:PORT` of a relay to read from, instead of a database. No property of a database is needed then.",
+        description="`http://HOST:PORT` of an upstream relay, to read from it instead of a database. Properties of a database are then not needed.",
     )
     minercdc_relay_window_hold_ms: int = Field(
         500,
         ge=0,
-        description="How long the window of the database's very last commit waits for one more transaction of its SCN. With later commits it does not wait.",
+        description="How long the window of the latest commit waits for another transaction with the same SCN. It does not wait if later commits exist.",
     )
     minercdc_relay_clients_max: int = Field(
-        500, ge=1, description="Connections that the relay serves at once; more are refused with status 503."
+        500, ge=1, description="Maximum number of connections; more are refused with status 503."
     )
     minercdc_relay_client_timeout_ms: int = Field(
         30_000,
         ge=100,
-        description="A connection is closed when its client takes no byte for so long, or is idle ten times as long.",
+        description="A connection is closed if its client receives no byte for this time, or is idle ten times as long.",
     )
     minercdc_relay_commands: bool = Field(
         False,
-        description="Whether the relay does what `/relayCommand/..` says. Whoever reaches its port can then end it, and disconnect clients.",
+        description="Whether the relay executes `/relayCommand/..`. Anyone who can reach its port can then stop it and disconnect clients.",
     )
 
     @rule

@@ -24,11 +24,11 @@ class SchemaHistoryConfig(Section):
 
     schema_history_internal: Literal["kafka", "file"] = Field(
         "kafka",
-        description="`io.debezium.storage.kafka.history.KafkaSchemaHistory` (short: `kafka`) or `io.debezium.storage.file.history.FileSchemaHistory` (`file`). Only the former does for `minercdc lake`.",
+        description="`io.debezium.storage.kafka.history.KafkaSchemaHistory` (short: `kafka`) or `io.debezium.storage.file.history.FileSchemaHistory` (`file`). `minercdc lake` requires the former.",
     )
     schema_history_internal_file_filename: Path | None = Field(
         None,
-        description="File of the schema history; needed with `FileSchemaHistory`. Its directory is made when it is missing. The offset says how much of it is valid.",
+        description="File of the schema history; needed with `FileSchemaHistory`. A missing directory is created. The offset records how much of the file is valid.",
     )
 
     @field_validator("schema_history_internal", mode="before")

@@ -19,18 +19,18 @@ class SinkConfig(Section):
 
     debezium_sink_type: str = Field(
         "kafka",
-        description='`kafka`; `segments`: files that `spark.readStream.format("minercdc")` reads; `json`: a JSON document per line. The last two need no broker. `relay`: what `minercdc relay` gives by itself.',
+        description='`kafka`; `segments`: files that `spark.readStream.format("minercdc")` reads; `json`: a JSON document per line. The last two need no broker. `relay`: set by `minercdc relay` itself.',
     )
     minercdc_sink_path: str | None = Field(
         None,
-        description="With `segments`: directory of the segments. With `json`: the file, or `-` for standard output. Needed with both.",
+        description="With `segments`: directory of the segments. With `json`: the file, or `-` for standard output. Required for both.",
     )
     minercdc_sink_segment_bytes: int = Field(
-        64 * 1024 * 1024, ge=1024, description="Size at which a segment is ended, by the first commit that reaches it."
+        64 * 1024 * 1024, ge=1024, description="Size of a segment: the first commit that reaches it ends the segment."
     )
     minercdc_sink_retention: Literal["keep", "delete"] = Field(
         "keep",
-        description='What becomes of segments that a query of `format("minercdc")` has read: `delete` removes them, so that only one query can read the directory.',
+        description='Treatment of segments that a query of `format("minercdc")` has read: `delete` removes them, so only one query can read the directory.',
     )
 
     @field_validator("debezium_sink_type", mode="before")

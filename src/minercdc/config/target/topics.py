@@ -1,4 +1,4 @@
-"""Topic names, and what topics are created with."""
+"""Properties of topic names and of topic creation."""
 
 from __future__ import annotations
 
@@ -71,21 +71,21 @@ class TopicConfig(Section):
         description="Name of a table's topic. `io.debezium.schema.SchemaTopicNamingStrategy`: `<topic.prefix>.<SCHEMA>.<TABLE>`; `…DefaultTopicNamingStrategy`: `<topic.prefix>.<DATABASE>.<TABLE>`; `…SchemaUnicodeTopicNamingStrategy` and `…DefaultUnicodeTopicNamingStrategy`: the same with `_uXXXX` for characters that a topic cannot hold, and for `_`; `…SchemaRegexTopicNamingStrategy` and `…DefaultRegexTopicNamingStrategy`: the same, rewritten by `topic.regex`; or `package.module:function`, called with prefix, delimiter and a `TableId` ([its members](operations.md#names-and-settings)). Two tables never share a topic.",
     )
     topic_regex: str | None = Field(
-        None, description="With a Regex strategy: Java pattern of the whole name that the other strategies give."
+        None, description="With a Regex strategy: Java pattern that is matched against the whole name of the other strategy."
     )
     topic_replacement: str | None = Field(
-        None, description="What a name that matches becomes, with `$1` for a group. Other names stay as they are."
+        None, description="Replacement for a matching name, with `$1` for a group. Other names are unchanged."
     )
     topic_key_enforce_uniqueness: bool = Field(
         True,
-        description="With a Regex strategy: needs to be false, since each table has its own topic, and its key no more fields.",
+        description="With a Regex strategy: must be false, because each table has its own topic, and its key gets no additional field.",
     )
     minercdc_topic_partition_columns: str = Field(
         "",
-        description="`SCHEMA.TABLE:COL1,COL2;...`: columns of the record key that choose the partition, in place of the whole key: rows with equal values come in one partition. The table part is a pattern. Such tables take the Python path.",
+        description="`SCHEMA.TABLE:COL1,COL2;...`: columns of the record key that select the partition, instead of the whole key: rows with equal values are in one partition. The table part is a pattern. Such tables use the Python path.",
     )
     include_schema_changes: bool = Field(
-        True, description="Publish DDL, and the structures that a snapshot reads, to the topic `<topic.prefix>`."
+        True, description="Publish DDL and the table structures of snapshots to the topic `<topic.prefix>`."
     )
     topic_creation_enable: bool = Field(True, description="Create missing topics; otherwise the broker must.")
     topic_creation_default_partitions: int = Field(
@@ -96,7 +96,7 @@ class TopicConfig(Section):
     )
     topic_creation_groups: CommaList = Field(
         (),
-        description="Groups of topics with settings of their own: `topic.creation.<group>.include` and `.exclude` (patterns of whole topic names), `.partitions`, `.replication.factor`, and any setting of a topic, as `.cleanup.policy`. The first group that matches counts. `topic.creation.default.<setting>` are those of topics in no group.",
+        description="Groups of topics with separate settings: `topic.creation.<group>.include` and `.exclude` (patterns of whole topic names), `.partitions`, `.replication.factor`, and any topic setting, such as `.cleanup.policy`. The first group that matches counts. `topic.creation.default.<setting>` applies to topics in no group.",
     )
     _rules: tuple[TopicRule, ...] = PrivateAttr(default=())
 
@@ -118,7 +118,7 @@ class TopicConfig(Section):
     @classmethod
     def _not_zero(cls, value: int) -> int:
         if value == 0:
-            raise ValueError("0 is neither a number of them nor -1")
+            raise ValueError("0 is not allowed; give -1 or a positive number")
         return value
 
     @rule

@@ -81,7 +81,7 @@ def _transformations(
         made = _made(where, kind, options, known, problems)
         if isinstance(made, Unwrap) and made.is_legacy:
             log.warning(
-                "%s: drop.tombstones and delete.handling.mode are Debezium's old options; write delete.tombstone.handling.mode",
+                "%s: drop.tombstones and delete.handling.mode are deprecated by Debezium; use delete.tombstone.handling.mode",
                 where,
             )
         condition = predicates.get(wanted)
@@ -126,10 +126,10 @@ def _made(
         near = difflib.get_close_matches(kind, known, 1, 0.8)
         hint = f"; did you mean {near[0]}?" if near else ", which docs/transforms.md lists"
         if kind in _INSTEAD:
-            problems.append(f"{where}.type: {kind} does not run here (there is no Java); {_INSTEAD[kind]}")
+            problems.append(f"{where}.type: {kind} is a Java class, which cannot run here; {_INSTEAD[kind]}")
             return None
         problems.append(
-            f"{where}.type: {kind} does not run here (there is no Java); only those do that are built in{hint}"
+            f"{where}.type: {kind} cannot run here: Java classes are not supported, only built-in types{hint}"
             if kind
             else f"{where}.type: needed"
         )

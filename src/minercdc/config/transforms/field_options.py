@@ -142,7 +142,7 @@ class HeaderFrom(OfSide):
     @model_validator(mode="after")
     def _paired(self) -> Self:
         if len(self.headers) != len(self.fields_):
-            raise ValueError("fields and headers: as many of the one as of the other are needed")
+            raise ValueError("fields and headers: both lists must have the same length")
         return self
 
 

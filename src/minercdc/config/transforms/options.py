@@ -73,7 +73,7 @@ class Unwrap(Options):
 
     def _refuse_twice(self) -> None:
         """Raise ValueError where two of the fields that each row gets would have one name, which no table's rows can have."""
-        taken = {"__deleted": "the mark of rewritten deletes"} if self.rewrites_deletes else {}
+        taken = {"__deleted": "the marker of rewritten deletes"} if self.rewrites_deletes else {}
         for field in self.add_fields:
             name = added_name(field, self.add_fields_prefix)
             if name in taken:
@@ -148,7 +148,7 @@ class Expression(Options):
     @classmethod
     def _known(cls, language: str) -> str:
         if language.strip().lower() != "cel":
-            raise ValueError(f"{language} cannot run here (there is no Java); write the expression in CEL, and language=cel")
+            raise ValueError(f"{language} cannot run without Java; write the expression in CEL and set language=cel")
         return "cel"
 
 
@@ -201,8 +201,8 @@ class Outbox(Options):
         for option in ("tracing_span_context_field", "tracing_operation_name", "tracing_with_context_field_only"):
             if getattr(self, option):
                 raise ValueError(
-                    f"{option.replace('_', '.')}: not supported; spans are OpenTelemetry's for Java. To hand the context of a trace on,"
-                    " place its column in a header: table.fields.additional.placement=FIELD:header"
+                    f"{option.replace('_', '.')}: not supported; spans are OpenTelemetry's for Java. To pass on a trace"
+                    " context, place its column in a header: table.fields.additional.placement=FIELD:header"
                 )
         _have_groups("route.topic.replacement", self.route_topic_regex, self.route_topic_replacement)
         return self
@@ -218,7 +218,7 @@ class HeaderToValue(Options):
     @model_validator(mode="after")
     def _paired(self) -> Self:
         if len(self.headers) != len(self.fields_):
-            raise ValueError("headers and fields: as many of the one as of the other are needed")
+            raise ValueError("headers and fields: both lists must have the same length")
         return self
 
 
@@ -240,7 +240,9 @@ def _zone(name: str) -> str:
         try:
             ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise ValueError(f"{name} is neither a time zone, as America/Los_Angeles, nor an offset, as +08:00") from None
+            raise ValueError(
+                f"{name} is neither a time zone such as America/Los_Angeles nor an offset such as +08:00"
+            ) from None
     return name
 
 

@@ -152,8 +152,7 @@ class Maintenance:
         return Maintained(table.name, (before[0], after[0]), (before[1], after[1]))
 
     def _cluster(self, delta: DeltaTable, table: TableHistory, applied: Applied) -> None:
-        """Have OPTIMIZE cluster a table by the key that it has now. One without a key is left as it is. Raises LakeError as
-        `DeltaTable.columns`."""
+        """Have OPTIMIZE cluster a table by the key that it has now. One without a key is left as it is."""
         if self._decoder is None or not table.versions:
             return
         key = key_ids(self._decoder.shape(table.version_at(applied.scn)))

@@ -1,4 +1,4 @@
-"""Makes one lake table again: from the change log where that has all of it, else from Oracle AS OF the present SCN.
+"""Rebuilds one lake table: from the change log if that is complete, otherwise from Oracle AS OF the present SCN.
 
 Either way the table is replaced in one Delta commit, which says how far it is then; before it nothing is changed, and from the
 change log others may follow. The lake may run meanwhile: where it merges the table at the same moment, Delta refuses one of the
@@ -103,7 +103,7 @@ class _Rebuild:
         history.refresh()
         table = history.find(self._name)
         if complete is None:
-            raise LakeError("the lake has no complete SCN yet")
+            raise LakeError("the lake has not reached a complete SCN yet")
         if table is None or not table.versions:
             raise history.unknown(self._name)
         self._refuse_left_out(table, entries, complete.scn)
@@ -115,7 +115,7 @@ class _Rebuild:
                 return self._from_log(table, Applied(complete.scn, complete.batch))
             except (LakeError, PySparkException, Py4JJavaError) as error:
                 log.warning(
-                    "%s cannot be made from the change log, and is read from Oracle: %s", self._name, cause_of(error)
+                    "%s cannot be rebuilt from the change log and is read from Oracle: %s", self._name, cause_of(error)
                 )
         return self._from_oracle(progress)
 

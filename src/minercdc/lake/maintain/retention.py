@@ -1,4 +1,4 @@
-"""What of the lake's record and of the change log is no longer needed to read SCNs within the retention.
+"""Finds the parts of the lake's record and of the change log that are not needed to read SCNs within the retention.
 
 To read a table as of an SCN takes one of its versions that has nothing after it, and the records from that version's state up to
 the SCN. So with the records up to a state D go the versions before the first one that has all of D, and the SCNs below that

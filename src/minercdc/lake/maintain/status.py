@@ -1,4 +1,4 @@
-"""How far each lake table is, and what it holds on disk."""
+"""The progress and the size of each lake table."""
 
 from __future__ import annotations
 

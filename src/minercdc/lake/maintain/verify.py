@@ -191,8 +191,8 @@ class _Comparison:
                 self._look(connection, read_table_ids(connection, tables_of, database))
 
     def _look(self, connection: oracledb.Connection, ids: Sequence[TableId]) -> None:
-        """Note what one database says about its tables: shape, ROWIDs to cut it at, and whether it is later than the SCN.
-        Raises SourceError or PrerequisiteError when it cannot be read."""
+        """Note what one database says about its tables: shape, ROWIDs to cut it at, and whether it is later than the
+        SCN."""
         from minercdc.lake.source.oracle_table import ranges_of  # needs PySpark
 
         for schema in read_tables(connection, ids):
@@ -217,8 +217,7 @@ class _Comparison:
 
     def _is_later(self, connection: oracledb.Connection, table: TableId) -> bool:
         """Whether a table that the lake lacks came after the SCN: its first version in the schema history is later, or
-        Oracle created it later. False when the database no longer knows the time of the SCN. Raises SourceError or
-        PrerequisiteError when Oracle does not answer."""
+        Oracle created it later. False when the database no longer knows the time of the SCN."""
         known = self._history.get(self._names.of(table))
         if known is not None and known.versions and known.versions[0].since > self._lake.scn:
             return True

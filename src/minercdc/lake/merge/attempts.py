@@ -1,4 +1,4 @@
-"""Which errors of Delta are worth another attempt, and which line of an error says its cause."""
+"""Decides which errors of Delta are retried, and finds the line of an error with its cause."""
 
 from __future__ import annotations
 

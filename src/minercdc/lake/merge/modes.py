@@ -1,4 +1,4 @@
-"""How a table is kept: what a change makes of the lake table, one class per mode.
+"""The modes of lake tables, one class per mode: how changes are applied to the table.
 
     mirror       the source's rows
     soft_delete  the source's rows, and those that went, marked as deleted

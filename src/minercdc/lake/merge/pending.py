@@ -1,4 +1,4 @@
-"""What has to be done to bring a lake table from one state to another: which records of the change log, and in how many steps."""
+"""Plans the steps, and the records of the change log, that bring a lake table from one state to another."""
 
 from __future__ import annotations
 

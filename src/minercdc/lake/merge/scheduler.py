@@ -1,4 +1,4 @@
-"""Which tables are merged when, and how far; several at once, each thread in a Spark session of its own."""
+"""Schedules merges: which tables, when and up to which SCN; several at once, each thread in its own Spark session."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Merger:
         self._recover()
 
     def _recover(self) -> None:
-        """Find out how far the tables are: their commits say it where the record lacks the last. Raises as `refresh_if_any`."""
+        """Find out how far the tables are: their commits say it where the record lacks the last."""
         self._state = self._state_table.read()
         self._state.failed.clear()  # they are tried again
         self._batch = self._state.batch
@@ -112,18 +112,18 @@ class Merger:
                 self._state.follow(entry)
 
     def _is_gone(self, table: TableHistory) -> bool:
-        """Whether a lake table was deleted; it is forgotten then, with a warning, to be merged again from the begin of the
-        change log. Raises LakeError when that has not all of its rows."""
+        """Whether a lake table was deleted; it is forgotten then, with a warning, to be merged again from the begin of
+        the change log."""
         entry = self._state.tables.get(table.name)
         if entry is None or entry.version == NO_TABLE or exists(self._spark, self._paths.table(table.table)):
             return False
         was_read = any(entry.kind == "read" and entry.name == table.name for entry in self._state.noted)
         if self._state.trimmed or table.renamed_from or was_read:
             raise LakeError(
-                f"the lake table of {table.name} was deleted, and the change log has not all of its rows",
+                f"the lake table of {table.name} was deleted, and the change log does not contain all of its rows",
                 hint=f"Read it again: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}",
             )
-        log.warning("%s: the lake table was deleted; it is made again from the change log", table.name)
+        log.warning("%s: the lake table was deleted; it is rebuilt from the change log", table.name)
         del self._state.tables[table.name]
         return True
 
@@ -225,7 +225,7 @@ class Merger:
                 self._state.follow(entry)
 
     def _refresh_history(self) -> None:
-        """Read what DDL did up to the present goal; it was written before the goal's mark. Raises as `LakeHistory.refresh`."""
+        """Read what DDL did up to the present goal; it was written before the goal's mark."""
         if self._history_scn != self._scn:
             self._history.refresh()
             self._history_scn = self._scn
@@ -354,7 +354,7 @@ class Merger:
                 self._failed_at[entry.name] = time.monotonic()
                 self._figures.table(entry.name).failures += 1
                 log.error(
-                    "%s is quarantined: %s\n  The other tables go on. This one is tried again in ten minutes, or at the next start.",
+                    "%s is quarantined: %s\n  The other tables continue. This table is retried in ten minutes, or at the next start.",
                     entry.name,
                     entry.detail,
                 )
@@ -390,7 +390,7 @@ class Merger:
         topics = {topic for topic in self._arrivals.topics() if self._history.of_topic(topic) is None}
         for topic in sorted(topics - self._unknown):
             log.warning(
-                "topic %s has the connector's prefix, but the schema history has no such table: its records are in the change log only",
+                "topic %s has the connector's prefix, but its table is not in the schema history: its records are only in the change log",
                 topic,
             )
         self._unknown |= topics

@@ -1,4 +1,4 @@
-"""The line of the log that says up to which SCN all tables are merged."""
+"""Logs the SCN up to which all tables are merged."""
 
 from __future__ import annotations
 

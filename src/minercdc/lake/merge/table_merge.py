@@ -66,8 +66,8 @@ class TableMerge:
         mode = self._mode_of(table.table)
         if not again and delta.exists() and (there := delta.mode()) != mode.name and delta.columns() is not None:
             raise LakeError(
-                f"{table.name} is to be kept as {mode.name} (minercdc.lake.mode, minercdc.lake.table.modes), and its lake table was made as {there}",
-                hint=f"Make it again: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}",
+                f"{table.name} is configured as {mode.name} (minercdc.lake.mode, minercdc.lake.table.modes), but its lake table was created as {there}",
+                hint=f"Rebuild it: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}",
             )
         for stage in self._stages(table, arrivals, applied, goal, mode):
             if self._run(delta, table, arrivals, applied, stage, mode, read=read, again=again):
@@ -260,7 +260,7 @@ def _takes_records(decoder: RowDecoder, table: TableHistory, key: Sequence[str],
 def _refuse_undecodable(table: TableHistory, arrivals: Sequence[Arrival], log_path: str) -> None:
     if count := sum(arrival.undecodable for arrival in arrivals):
         raise LakeError(
-            f"topic {table.topic} holds {count} records that are no change events of minercdc",
+            f"topic {table.topic} holds {count} records that are not change events of minercdc",
             hint="Delete them from the change log, then start the lake again: "
             f"DELETE FROM delta.`{log_path}` WHERE topic = '{table.topic}' AND (op IS NULL OR scn IS NULL)",
         )
@@ -276,7 +276,7 @@ def refuse_unplaced(
     count = 0 if key else sum(arrival.unplaced for arrival in arrivals if is_pending(arrival, applied, goal))
     if count:
         raise LakeError(
-            f"{table.name} has no key, and {count} changes of it have no ROWID: redo does not hold that of an INSERT with large values",
+            f"{table.name} has no key, and {count} of its changes have no ROWID: redo does not contain the ROWID of an INSERT with large values",
             hint="Name columns that identify its rows in message.key.columns; or set lob.enabled=false. Then rebuild the table.",
         )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _CLASS = "org.apache.spark.sql.avro.AvroDataToCatalyst"
-_UNKNOWN = "the registry had no schema of this topic with the id that a record has now; start the query again: id "
+_UNKNOWN = "a record has a schema id that the registry did not have for this topic at the start; start the query again: id "
 _RECORD = {"key": "Key", "value": "Envelope"}
 
 
@@ -116,6 +116,6 @@ def _refuse_without_avro(spark: SparkSession) -> None:
 
     if not has_class(spark, _CLASS):
         raise LakeError(
-            "the topics of this connector are in Avro, and Spark lacks its reader of Avro",
+            "the topics of this connector are in Avro, but Spark's Avro reader is not installed",
             hint=f"spark-submit --packages {SPARK_AVRO} ...",
         )

@@ -36,7 +36,7 @@ def message_schema(config: ConnectorConfig, table: str) -> MessageSchema:
     """
     if config.converters.uses_registry():
         raise LakeError(
-            "the topics of this connector are not in JSON, which is all that from_json reads",
+            "the topics of this connector are not in JSON, and from_json reads only JSON",
             hint="from_avro reads Avro, with the schema of the registry; so does minercdc.lake.read_changes(table=...).",
         )
     history = history_of(config)

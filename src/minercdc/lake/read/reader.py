@@ -136,7 +136,8 @@ def _readable_scn(entries: Sequence[Entry], history: LakeHistory, scn: int | Non
     complete = max(known, default=0)
     if not complete:
         raise LakeError(
-            "the lake has no complete SCN yet", hint="It has one once the initial snapshot is in the change log."
+            "the lake has not reached a complete SCN yet",
+            hint="It has one as soon as the change log contains the initial snapshot.",
         )
     kept = max((entry.scn for entry in entries if entry.kind == "trimmed"), default=min(known))
     at = complete if scn is None else scn
@@ -148,7 +149,7 @@ def _readable_scn(entries: Sequence[Entry], history: LakeHistory, scn: int | Non
     if taken is not None and not any(at <= one < taken for one in known):
         last = max((one for one in known if one < at), default=kept)
         raise LakeError(
-            f"SCN {at} lies between {last} and {taken}, where the connector took a new snapshot: the commits between are not known",
+            f"SCN {at} lies between {last} and {taken}, where the connector took a new snapshot: the commits between them are unknown",
             hint=f"Read SCN {last} or {taken}.",
         )
     return at
@@ -186,7 +187,7 @@ class _Reader:
     ) -> DataFrame:
         if waits := [at for at, _ in table.renamed_from if base.scn < at <= scn]:
             raise LakeError(
-                f"{table.name} got its name at SCN {waits[0]}, and its rows are not merged yet",
+                f"{table.name} was renamed at SCN {waits[0]}, and its rows are not merged yet",
                 hint=f"Wait for the next merge, or read an SCN before {waits[0]}.",
             )
         applied = Applied(base.scn, base.batch)
@@ -220,7 +221,7 @@ class _Reader:
         key = key_ids(self._decoder.shape(table.version_at(work.scn)))
         if set(key) - {column.id for column in target}:
             raise LakeError(
-                f"{table.name} lost a column of its key after SCN {goal.scn}, and its rows of before are not merged",
+                f"{table.name} lost a column of its key after SCN {goal.scn}, and its earlier rows are not merged",
                 hint=f"Wait for the next merge, or read SCN {goal.scn} or an earlier one.",
             )
         refuse_unplaced(table, key, arrivals, applied, goal)

@@ -82,7 +82,7 @@ def _same(member: Any) -> Any:
 
 
 def _text(member: str) -> str:
-    """A text as Spark has it: half a surrogate pair, which UTF-8 does not have, is `?`."""
+    """A text as Spark has it: half a surrogate pair, which is not valid in UTF-8, is `?`."""
     return member if member.isascii() else member.encode("utf-8", "replace").decode()
 
 
@@ -238,7 +238,7 @@ def converted(value: Any, old: str, new: str, column: str) -> Any:
     except ValueError:
         pass
     raise LakeError(
-        f"column {column}: a value of an earlier {old} does not become {new} here",
+        f"column {column}: a value of an earlier {old} cannot be converted to {new} here",
         hint="Read the table by minercdc.lake.read_changes(spark, config, table), which casts in Spark SQL.",
     )
 

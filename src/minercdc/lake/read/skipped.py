@@ -1,4 +1,4 @@
-"""Which records the lake and verify do not read."""
+"""Finds the reasons why the lake and verify cannot read the records of a connector."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has 
             if info["prevScn"] >= 0:
                 return {"scn": info["prevScn"] if self._begin == "earliest" else info["maxScn"]}
             if time.monotonic() > deadline:
-                raise LakeError(f"the relay {self._url} does not know yet where its stream begins")
+                raise LakeError(f"the relay {self._url} does not know the start of its stream yet")
             time.sleep(0.2)
 
     def latestOffset(self) -> dict[str, int]:
@@ -160,8 +160,7 @@ class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has 
 
 
 def _events(connection: Connection, partition: Windows, sources: list[int]) -> Iterator[RelayEvent]:
-    """The events of some windows, with the ends of the windows. Raises LakeError when the relay lacks the last one,
-    RelayDataError for a damaged event, and as `Connection`."""
+    """The events of some windows, with the ends of the windows."""
     place, size = Checkpoint(partition.start), _ANSWER
     while place.window_scn < partition.end or place.window_offset >= 0:
         received = connection.stream(place, size, sources)
@@ -180,7 +179,7 @@ def _events(connection: Connection, partition: Windows, sources: list[int]) -> I
         if place == before:
             if not received.pending:
                 raise LakeError(
-                    f"the relay has no window {partition.end} (any more): it was started again, and has not read so far",
+                    f"the relay has no window {partition.end} (any more): it was restarted and has not read up to it",
                     hint="Start the query again in a moment.",
                 )
             size = max(received.pending, 2 * size)

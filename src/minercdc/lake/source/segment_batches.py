@@ -155,7 +155,7 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         return {"log": self._log.header(place.segment).log, "segment": place.segment, "byte": place.byte}
 
     def _place(self, offset: dict[str, Any]) -> Place | None:
-        """The place of an offset; None where there are no segments yet. Raises LakeError for an offset of other segments."""
+        """The place of an offset; None where there are no segments yet."""
         if offset == _NOTHING:
             numbers = self._log.numbers()
             return Place(numbers[0], 0) if numbers else None
@@ -163,8 +163,8 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         log = self._log.header(place.segment).log
         if log != offset["log"]:
             raise LakeError(
-                f"the segments in {self._directory} were begun again since the query read {json.dumps(offset)}",
-                hint="Start the query with a new checkpoint, and its target over: the connector has taken a new snapshot.",
+                f"the segments in {self._directory} were started over after the query read {json.dumps(offset)}",
+                hint="Start the query with a new checkpoint and an empty target: the connector has taken a new snapshot.",
             )
         return place
 

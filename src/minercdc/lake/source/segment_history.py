@@ -48,7 +48,7 @@ class FileHistory(TableHistories):
             raise SchemaHistoryError(f"the schema history {self._file} cannot be read: {error.strerror or error}") from None
         if len(content) < length:
             raise SchemaHistoryError(
-                f"the schema history {self._file} has {len(content)} bytes, and the offset counts on {length}",
+                f"the schema history {self._file} has {len(content)} bytes, but the offset expects {length}",
                 hint="Put the file back.",
             )
         if not content.startswith(self._content):
@@ -96,9 +96,9 @@ def history_of(config: ConnectorConfig) -> TableHistories:
     of Kafka's records in a file, LakeError for records in a form that is not read back."""
     if config.sink.debezium_sink_type == "segments":
         return SegmentHistory(config)
-    need_kafka(config, "a stream of changes", "debezium.sink.type=segments does as well.")
+    need_kafka(config, "a stream of changes", "debezium.sink.type=segments also works.")
     if config.history.file is not None:
         raise ConfigError(
-            ["schema.history.internal: a stream of changes learns the tables from the topic, a file will not do"]
+            ["schema.history.internal: a stream of changes reads the tables from the topic; a file is not supported"]
         )
     return LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))

@@ -219,15 +219,13 @@ class _Loading:
 
     @contextmanager
     def _connected(self) -> Iterator[dict[str, oracledb.Connection]]:
-        """A connection to each database, by its name, while the context lasts; its end closes them. Raises as `connect`."""
+        """A connection to each database, by its name, while the context lasts; its end closes them."""
         database = self._config.database
         with ExitStack() as stack:
             yield {name: stack.enter_context(closing(connect(of_database(database, name)))) for name in self._filters}
 
     def _ids(self, connections: Mapping[str, oracledb.Connection], table: str | None) -> list[TableId]:
-        """The captured tables that are wanted: all, or those that `table` may mean (`TableNames.given`). Raises LakeError
-        when there is no such table, SourceError or PrerequisiteError when Oracle does not list them, and ConfigError as
-        `read_table_ids`."""
+        """The captured tables that are wanted: all, or those that `table` may mean (`TableNames.given`)."""
         there = [
             one for name, connection in connections.items() for one in read_table_ids(connection, self._filters[name], name)
         ]

@@ -16,7 +16,7 @@ from minercdc.sinks.segments.frames import StoredRecord
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-_AGAIN = "Call load() again, and start the query with the same checkpoint: it goes on from there."
+_AGAIN = "Call load() again and start the query with the same checkpoint: it continues from there."
 
 
 class TypedRows:
@@ -46,7 +46,7 @@ class TypedRows:
             if newer is not None and scn >= newer.since:
                 what = newer.ddl or "its structure was read again by a snapshot"
                 raise LakeError(
-                    f"{self._name} has another structure since SCN {newer.since}, which this query does not know: {what}",
+                    f"{self._name} has a different structure since SCN {newer.since}, unknown to this query: {what}",
                     hint=_AGAIN,
                 )
 
@@ -56,8 +56,7 @@ class TypedRows:
                 yield decoder.row(record.key, record.value)
 
     def _known(self, table: TableHistory) -> int:
-        """How many versions of the table the query knows: up to the last one that has the query's columns. Raises LakeError
-        when none has, ConfigError as `ChangeRows`."""
+        """How many versions of the table the query knows: up to the last one that has the query's columns."""
         for count in range(len(table.versions), 0, -1):
             if ChangeRows(_with_versions(table, count), self._config).fits(self._schema):
                 return count

@@ -43,8 +43,7 @@ def version_is_known(scn: Column, table: TableHistory, config: ConnectorConfig) 
 
 
 def _history(config: ConnectorConfig) -> TableHistories:
-    """The history of this worker, read to its present end; kept for the worker's next calls. Raises as `history_of` and
-    `TableHistories.refresh`."""
+    """The history of this worker, read to its present end; kept for the worker's next calls."""
     key = f"{config.history.file} {config.kafka.bootstrap_servers} {config.identity.name} {config.identity.topic_prefix}"
     if key not in _histories:
         _histories[key] = history_of(config)
@@ -59,6 +58,6 @@ def refuse_newer(history: TableHistories, name: str, known: int, scn: int) -> No
         if scn >= version.since:
             what = version.ddl or "its structure was read again by a snapshot"
             raise LakeError(
-                f"{name} has another structure since SCN {version.since}, which this query does not know: {what}",
-                hint="Call read_changes again, and start the query with the same checkpoint: it goes on from there.",
+                f"{name} has a different structure since SCN {version.since}, unknown to this query: {what}",
+                hint="Call read_changes again and start the query with the same checkpoint: it continues from there.",
             )

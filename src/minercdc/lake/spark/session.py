@@ -30,7 +30,7 @@ NEEDED: Mapping[str, str] = {
 _CLASSES = ("org.apache.spark.sql.delta.DeltaLog", "org.apache.spark.sql.kafka010.KafkaSourceProvider")
 _CONNECT = (
     "Spark Connect is not supported: the lake calls Delta's log and Hadoop's file systems in the driver's JVM, which a Connect client"
-    " has not"
+    " does not have"
 )
 _CONNECT_HINT = "Run it with spark-submit, or give minercdc.lake.spark.master the address of the cluster's master."
 
@@ -85,7 +85,7 @@ def _submitted(name: str, settings: Mapping[str, str]) -> SparkSession:
     if missing:
         from minercdc.local.artifacts import SPARK
 
-        raise LakeError(f"Spark lacks {', '.join(missing)}", hint=f"spark-submit --packages {','.join(SPARK)} ...")
+        raise LakeError(f"Spark does not have {', '.join(missing)}", hint=f"spark-submit --packages {','.join(SPARK)} ...")
     return spark
 
 

@@ -59,7 +59,9 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     refuse_unsupported_modes(config.values)
     if config.history.file is not None:
         raise ConfigError(
-            ["schema.history.internal: the lake learns the tables from the schema history's topic, a file will not do"]
+            [
+                "schema.history.internal: the lake reads the tables from the topic of the schema history; a file is not supported"
+            ]
         )
     claim(spark, config)
     return Lake(spark, config)
@@ -108,8 +110,7 @@ class Lake:
             thread.start()
 
     def _append(self, records: DataFrame, number: int) -> None:
-        """One micro-batch: append it to the change log, and note how far the topics are read then. Raises as
-        `Merger.note_unread` and `AvroTopics.learn`, and what Spark raises."""
+        """One micro-batch: append it to the change log, and note how far the topics are read then."""
         if not self._writer:
             prefer_few_partitions(records.sparkSession)  # the query's own
             self._writer = str(json.loads(self._content(f"{self._paths.checkpoint}/metadata"))["id"])
@@ -123,14 +124,12 @@ class Lake:
         self._read = ends
 
     def _ends(self, number: int) -> Ends:
-        """How far the topics are read with a micro-batch, by the checkpoint's own log of offsets. Raises Spark's error when
-        it cannot be read."""
+        """How far the topics are read with a micro-batch, by the checkpoint's own log of offsets."""
         offsets = json.loads(self._content(f"{self._paths.checkpoint}/offsets/{number}").splitlines()[-1])
         return {(topic, int(partition)): end for topic, ends in offsets.items() for partition, end in ends.items()}
 
     def _last_read(self) -> Ends:
-        """How far the topics were read when the stream ended the last time; {} before the first micro-batch. Raises as
-        `_ends`."""
+        """How far the topics were read when the stream ended the last time; {} before the first micro-batch."""
         commits = self._hadoop_path(f"{self._paths.checkpoint}/commits")
         system = commits.getFileSystem(self._hadoop_configuration())
         if not system.exists(commits):
@@ -165,8 +164,8 @@ class Lake:
             stream.close()
 
     def _advance(self) -> None:
-        """Publish the mark that is waited for, else the newest one, if it is reached. Topics that are gone no longer count.
-        Raises as `Marks.newest`."""
+        """Publish the mark that is waited for, else the newest one, if it is reached. Topics that are gone no longer
+        count."""
         if self._candidate is None:
             self._candidate = self._marks.newest()
         if self._candidate is None:

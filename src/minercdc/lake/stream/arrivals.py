@@ -1,4 +1,4 @@
-"""Summaries of the batches of the change log that are perhaps not merged yet, by topic, in memory."""
+"""Summaries of the batches of the change log that may not have been merged, by topic, in memory."""
 
 from __future__ import annotations
 

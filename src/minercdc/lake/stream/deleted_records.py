@@ -1,6 +1,6 @@
 """Records of the table topics that were deleted before the lake read them; pure.
 
-A topic may be deleted, or deleted and made again under its name, which Kafka's id of it shows. Retention may remove records that
+A topic may be deleted, or deleted and recreated under its name, which Kafka's id of it shows. Retention may remove records that
 were not read yet. Either way the table has to be read again from Oracle: nothing else knows what was lost.
 """
 
@@ -23,7 +23,7 @@ def unread(read: Ends, held: Ends, ends: Ends, begins: Ends) -> Iterator[tuple[s
         place, before = f"partition {partition} of topic {topic}", read.get((topic, partition), 0)
         known = max(before, held.get((topic, partition), 0))
         if end < before:
-            yield topic, f"{place} ends at offset {end}, and it was read to {before} earlier: it was made again, or cut"
+            yield topic, f"{place} ends at offset {end}, and it was read to {before} earlier: it was recreated or truncated"
         elif (begin := begins.get((topic, partition), 0)) > known:
             yield topic, f"records {known} to {begin - 1} of {place} were deleted before the lake read them"
 
@@ -35,5 +35,5 @@ def deleted(known: Mapping[str, str], there: Mapping[str, str]) -> Iterator[tupl
     """
     for topic, number in known.items():
         if number and there.get(topic, "") != number:
-            how = "deleted and made again" if topic in there else "deleted"
+            how = "deleted and recreated" if topic in there else "deleted"
             yield topic, f"its topic {topic} was {how}, with the records that the lake had not read"

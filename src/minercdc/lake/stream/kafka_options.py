@@ -94,7 +94,7 @@ def _certificates(client: Mapping[str, str], problems: list[str]) -> dict[str, s
             except (OSError, UnicodeDecodeError) as error:
                 problems.append(f"{_PREFIX}{file}: {client[file]} cannot be read as PEM: {error}")
     if ("ssl.keystore.key" in options) != ("ssl.keystore.certificate.chain" in options):
-        problems.append(f"{_PREFIX}ssl.key.location: a key and a certificate (ssl.certificate.location) go together")
+        problems.append(f"{_PREFIX}ssl.key.location: a key needs a certificate (ssl.certificate.location)")
     if key := options.get("ssl.keystore.key"):
         try:
             options["ssl.keystore.key"] = _plain_key(key, client.get("ssl.key.password"))
@@ -106,7 +106,7 @@ def _certificates(client: Mapping[str, str], problems: list[str]) -> dict[str, s
         options["ssl.keystore.type"] = "PEM"
     if client.get("enable.ssl.certificate.verification", "true").strip().lower() == "false":
         problems.append(
-            f"{_PREFIX}enable.ssl.certificate.verification: Java's client always verifies; give the authority by ssl.ca.location"
+            f"{_PREFIX}enable.ssl.certificate.verification: Java's client always verifies; set the authority by ssl.ca.location"
         )
     algorithm = client.get("ssl.endpoint.identification.algorithm", "https").strip().lower()
     if algorithm not in ("https", "none"):
@@ -117,7 +117,6 @@ def _certificates(client: Mapping[str, str], problems: list[str]) -> dict[str, s
 
 
 def _plain_key(pem: str, password: str | None) -> str:
-    """The key as PKCS #8 without encryption: Java reads no other form, and Java 17 none that today's tools encrypt. Raises
-    ValueError or TypeError for what is no key, or a wrong or missing password."""
+    """The key as PKCS #8 without encryption: Java reads no other form, and Java 17 none that today's tools encrypt."""
     key = load_pem_private_key(pem.encode(), password.encode() if password and "ENCRYPTED" in pem else None)
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()

@@ -1,4 +1,4 @@
-"""Up to which commit SCN the change log is complete.
+"""Tracks the commit SCN up to which the change log is complete.
 
 The connector stores, with its offset, the SCN up to which it has delivered every commit. The stored offset is in the same Kafka
 transaction as the records. So whoever reads that SCN, then looks where the partitions end, then reads the partitions to there,

@@ -1,4 +1,4 @@
-"""What merges do with a lake table's Delta table, and what its log says."""
+"""Operations on a lake table's Delta table and its log."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ class DeltaTable:
             raise
         if CDC not in schema.names:
             raise LakeError(
-                f"the Delta table at {self.path} has no column {CDC}: another program, or an older version, made it",
-                hint="Move it away; the lake makes its own from the change log.",
+                f"the Delta table at {self.path} has no column {CDC}: another program or an older version created it",
+                hint="Move it away; the lake creates its own table from the change log.",
             )
         return columns_of(schema)
 

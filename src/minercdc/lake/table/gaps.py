@@ -1,4 +1,4 @@
-"""At which SCNs a lake table lacks what Oracle has, and why; pure.
+"""Finds the SCNs at which a lake table is incomplete, with the reason; pure.
 
     partition DDL takes, brings rows   redo has no trace of them          until the table is read again
     MOVE, SHRINK of a table by ROWID   rows have other ROWIDs             until the table is read again
@@ -76,9 +76,9 @@ def gap_at(table: TableHistory, noted: Sequence[Entry], scn: int, *, by_rowid: b
 def _final(table: TableHistory, noted: Sequence[Entry], *, by_rowid: bool) -> Iterator[Gap]:
     rebuild = f"Read it again: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}"
     for scn, ddl in table.lost:
-        yield Gap(scn, f"rows went or came at SCN {scn} without redo of them: {ddl}", rebuild)
+        yield Gap(scn, f"rows were removed or added at SCN {scn} without redo: {ddl}", rebuild)
     for scn, ddl in table.moved if by_rowid else ():
-        yield Gap(scn, f"it has no key, and its rows have other ROWIDs since SCN {scn}: {ddl}", rebuild)
+        yield Gap(scn, f"it has no key, and the ROWIDs of its rows changed at SCN {scn}: {ddl}", rebuild)
     for entry in noted:
         if entry.kind == "lost":
             yield Gap(entry.scn, entry.detail, rebuild)
@@ -98,4 +98,6 @@ def _left_out(noted: Sequence[Entry], scn: int) -> Iterator[Gap]:
                 break
             begun = None
     if begun is not None and begun.scn <= scn:
-        yield Gap(begun.scn, begun.detail, "The connector reads it again once the cause is gone: see its log.", final=False)
+        yield Gap(
+            begun.scn, begun.detail, "The connector reads it again once the cause is repaired: see its log.", final=False
+        )

@@ -208,8 +208,7 @@ class TableHistories:
         return table.exists_at(sys.maxsize) and self._is_captured(table.table)
 
     def _offset(self) -> Offset | None:
-        """The connector's stored offset, None before the first one. Raises SinkError or SchemaHistoryError when it cannot be
-        read."""
+        """The connector's stored offset, None before the first one."""
         raise NotImplementedError
 
     def known(self, name: str) -> TableHistory:
@@ -319,8 +318,8 @@ class TableHistories:
                 table.dropped.append(scn)
 
     def _take_over(self, old: TableId, new: TableId, scn: int) -> None:
-        """RENAME: the new name gets the rows of the old one, and its newest version, from `scn` on; the old name is dropped
-        there. Raises ConfigError as `TopicNames.name_of`."""
+        """RENAME: the new name gets the rows of the old one, and its newest version, from `scn` on; the old name is
+        dropped there."""
         source, target = self._table(old), self._table(new)
         target.renamed_from.append((scn, old))
         target.versions += [

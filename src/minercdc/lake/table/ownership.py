@@ -1,4 +1,4 @@
-"""Whose a lake is: that of the first connector that writes to it. Another one's tables, change log and state would mix with its own.
+"""Records the owner of a lake: the first connector that writes to it. Tables, change log and state of two connectors would mix.
 
 The file `_connector` in `minercdc.lake.path` has the connector's name and `topic.prefix`, as JSON.
 """
@@ -85,7 +85,7 @@ def _file(spark: SparkSession, config: ConnectorConfig) -> Iterator[tuple[Any, A
     except Py4JJavaError as error:
         raise LakeError(
             f"the lake at {root} cannot be read or written: {error.java_exception.toString()}",
-            hint="minercdc.lake.path has to be a directory, or one that can be made there.",
+            hint="minercdc.lake.path must be a directory or must be creatable as one.",
         ) from None
 
 
@@ -94,10 +94,10 @@ def _refuse(config: ConnectorConfig, found: Mapping[str, str] | None) -> None:
     if found is not None and (found["name"], found["topic.prefix"]) != (identity.name, identity.topic_prefix):
         raise ConfigError(
             [
-                f"minercdc.lake.path: {root} is the lake of connector {found['name']} (topic.prefix {found['topic.prefix']}),"
-                f" and this is {identity.name} (topic.prefix {identity.topic_prefix})"
+                f"minercdc.lake.path: {root} is the lake of connector {found['name']} (topic.prefix"
+                f" {found['topic.prefix']}), but this is {identity.name} (topic.prefix {identity.topic_prefix})"
             ],
-            hint=f"Give each connector a lake of its own. If this one goes on in place of the other, delete {root}/{_FILE}.",
+            hint=f"Use a separate lake for each connector. If this connector replaces the other, delete {root}/{_FILE}.",
         )
 
 

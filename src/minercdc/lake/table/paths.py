@@ -1,4 +1,4 @@
-"""Where the lake's tables and its own records are."""
+"""The paths of the lake's tables and of its own records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Spark type an Oracle column gets, and how it is read from the JSON of an envelope.
+"""The Spark type of an Oracle column, and how it is read from the JSON of an envelope.
 
 | Oracle                      | in the topic (default modes)          | in Spark                                         |
 |-----------------------------|---------------------------------------|--------------------------------------------------|

@@ -1,4 +1,4 @@
-"""To which Spark type a lake column is widened, so that it holds the values of two types."""
+"""Finds the Spark type to which a lake column is widened, so that it holds the values of two types."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def precision_of(kind: str) -> tuple[int, int]:
     """Precision and scale of the Spark type `DECIMAL(p,s)`. Raises ValueError for another type."""
     found = _DECIMAL.fullmatch(kind)
     if found is None:
-        raise ValueError(f"{kind} is no DECIMAL with precision and scale")
+        raise ValueError(f"{kind} is not a DECIMAL with precision and scale")
     return int(found[1]), int(found[2])
 
 

@@ -106,7 +106,7 @@ def _expression(column: str, kind: str) -> str:
 
 
 def _driver_value(value: object, free_number: bool) -> object:
-    """The value in canonical form; text of a NUMBER without precision as the number. Raises TypeError as `canonical`."""
+    """The value in canonical form; text of a NUMBER without precision as the number."""
     return canonical(Decimal(str(value))) if free_number and value is not None else canonical(value)
 
 

@@ -86,7 +86,7 @@ def look_inside(work: Path | None) -> list[str]:
     python = shlex.quote(sys.executable)
     command = f"{python} -m minercdc"
     if work is None:
-        return [f"to look inside, keep everything in a directory: {command} demo --directory minercdc-demo"]
+        return [f"to inspect the results, keep everything in a directory: {command} demo --directory minercdc-demo"]
     work = work.absolute()
     config, broker = shlex.quote(str(work / _CONFIG)), shlex.quote(str(work / "kafka"))
     port = re.search(r"bootstrap\.servers: \S+:(\d+)", (work / _CONFIG).read_text())
@@ -193,8 +193,7 @@ class _Demo:
         return self._command("run", "--log-interval", "1", str(self._config))
 
     def _work_on_the_database(self, dsn: str, connector: Command, lake: Command, show: Callable[[], None]) -> Command:
-        """Run the workload, and what happens meanwhile; returns the connector that runs in the end. Raises
-        LocalServiceError when the lake ends, what a session raised, and OSError as `Command`."""
+        """Run the workload, and what happens meanwhile; returns the connector that runs in the end."""
         workload = Workload(lambda: self._shop(dsn), _SESSIONS, pause=0.05)
         workload.start()
         began = time.monotonic()
@@ -241,17 +240,12 @@ class _Demo:
                         raise
                     time.sleep(0.02)
             else:
-                raise LocalServiceError("the table orders was never free for ALTER TABLE")
+                raise LocalServiceError("the table orders was always locked, so ALTER TABLE failed")
             cursor.execute("UPDATE orders SET rating = 4.5 WHERE MOD(order_id, 10) = 1")
             connection.commit()
 
     def _await_lake(self, visits: DeltaRows, dsn: str, connector: Command, lake: Command, show: Callable[[], None]) -> None:
-        """Wait until the lake has the last change of all, and every table is merged up to an SCN before it.
-
-        :raises LocalServiceError: that takes too long, or the connector or the lake ended.
-        :raises oracledb.Error: a statement failed.
-        :raises OSError: as `Command.last_match`.
-        """
+        """Wait until the lake has the last change of all, and every table is merged up to an SCN before it."""
         with oracledb.connect(user="system", password="oracle", dsn=dsn) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT current_scn FROM v$database")
             last_scn = int(cursor.fetchone()[0])

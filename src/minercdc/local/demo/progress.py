@@ -1,4 +1,4 @@
-"""How far topics and lake are, read from the outside: topic ends, Delta's log."""
+"""Measures the progress of topics and lake from outside: topic ends, Delta's log."""
 
 from __future__ import annotations
 

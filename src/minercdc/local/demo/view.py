@@ -1,4 +1,4 @@
-"""What the demo shows while it runs."""
+"""The display of the demo while it runs."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _TYPES: Mapping[str, str] = {
 _LOGICAL: Mapping[str, str] = {DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
 _UNKNOWN_PRECISION = 64
 _NAMESPACE, _DEFAULT_NAME = "io.confluent.connect.avro", "ConnectDefault"
-_RULE = "they have letters, digits and _ only, and begin with no digit"
+_RULE = "names have only letters, digits and _, and do not begin with a digit"
 
 
 def avro_schema(schema: Schema, naming: Naming = NOT_ADJUSTED, *, meta_data: bool = True) -> Avro:
@@ -62,8 +62,6 @@ class _Conversion:
 
     def typed(self, schema: Schema, namespace: str) -> Avro:
         """The Avro of a schema, in a union with null where it is optional.
-
-        Raises as `avro_schema`.
 
         :param namespace: of the enclosing record.
         """
@@ -99,12 +97,12 @@ class _Conversion:
             if known["fields"] != schema["fields"]:
                 raise RecordSchemaError(
                     f"two structs have the schema name {full} and not the same fields: {known.get('field')} and {schema.get('field')}",
-                    hint="A step of transforms that changes one of them changes the other one, too, or comes after ExtractNewRecordState.",
+                    hint="A step of transforms must change both or neither, or follow ExtractNewRecordState.",
                 )
             return name if own == namespace else full
         for part in full.split("."):
             if not NAME.fullmatch(part):
-                raise self._naming.refused_schema(full, part, f"has a part that is none of Avro's: {_RULE}")
+                raise self._naming.refused_schema(full, part, f"has a part that is not valid in Avro: {_RULE}")
         self._known[full] = schema
         record: dict[str, Any] = {"type": "record", "name": name}
         if own != namespace:
@@ -118,7 +116,7 @@ class _Conversion:
     def _field(self, schema: Schema, namespace: str) -> dict[str, Any]:
         name = schema["field"]
         if not NAME.fullmatch(name):
-            raise RecordSchemaError(f"the field name {name} is none of Avro's: {_RULE}", hint=self._naming.of_field())
+            raise RecordSchemaError(f"the field name {name} is not valid in Avro: {_RULE}", hint=self._naming.of_field())
         field: dict[str, Any] = {"name": name, "type": self.typed(schema, namespace)}
         if schema.get("default") is not None:
             field["default"] = _default(schema)
@@ -132,7 +130,7 @@ def _decimal(schema: Schema) -> dict[str, int]:
     scale = int(parameters["scale"])
     if scale < 0:
         raise RecordSchemaError(
-            f"column {schema.get('field')} is a number of scale {scale}, which Avro does not have",
+            f"column {schema.get('field')} is a number of scale {scale}, which Avro does not support",
             hint="decimal.handling.mode=string or double publishes it.",
         )
     return {"scale": scale, "precision": int(parameters.get("connect.decimal.precision", _UNKNOWN_PRECISION))}

@@ -1,4 +1,4 @@
-"""Values of columns that are masked, hashed or cut, and schemas that name the type of the source."""
+"""Masks, hashes and truncates values of columns, and adds source types to schemas."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ColumnChanges:
         if rule.kind == "truncate":
             return None
         raise ValueDecodeError(
-            f"column {name} of type {column.type_name} is no text, and cannot be masked",
+            f"column {name} of type {column.type_name} is not text and cannot be masked",
             hint="Leave it out by column.exclude.list, or out of column.mask.*.",
         )
 

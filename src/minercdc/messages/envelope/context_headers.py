@@ -54,6 +54,6 @@ class _Adding:
 
     def encode(self, event: Event) -> Sequence[Record]:
         """The records of the wrapped encoder, with the headers where the event is a change of a row or a structure, or a
-        vanished row. Raises as that encoder."""
+        vanished row."""
         records = self._encoder.encode(event)
         return self._headers.added(records) if isinstance(event, ChangeEvent | SchemaChange | VanishedRow) else records

@@ -53,13 +53,13 @@ def _change(converter: CustomConverter, handling: ValueHandling) -> Change:
         try:
             codecs.lookup(charset)
         except LookupError:
-            raise ConfigError([f"{converter.name}.charset: there is no character set {charset}"]) from None
+            raise ConfigError([f"{converter.name}.charset: unknown character set {charset}"]) from None
         return _by(converter.name, _selected(options, converter.name, lambda column: _raw_to_string(column, charset)))
     return _by(converter.name, _own(converter))
 
 
 def _own(converter: CustomConverter) -> ColumnConverter:
-    """The user's converter, made with its options. Raises ConfigError when it cannot be."""
+    """The user's converter, made with its options."""
     of_property = f"{converter.name}.type"
     make = load_callable(converter.type, of_property, "options")
     try:
@@ -67,7 +67,7 @@ def _own(converter: CustomConverter) -> ColumnConverter:
     except ConfigError:
         raise
     except Exception as error:  # the user's own code
-        raise ConfigError([f"{of_property}: {converter.type} with its options raised {error!r}"]) from error
+        raise ConfigError([f"{of_property}: {converter.type} raised {error!r} for its options"]) from error
     return with_arguments(made, f"what {converter.type} gives", of_property, "table", "column")
 
 
@@ -84,8 +84,7 @@ def _by(name: str, convert: ColumnConverter) -> Change:
 
 
 def _selected(options: Mapping[str, str], name: str, convert: Callable[[Column], Conversion | None]) -> ColumnConverter:
-    """A converter of the columns that the option `selector` names, `SCHEMA.TABLE.COLUMN`; of all without it. Raises ConfigError for
-    a selector that is no pattern."""
+    """A converter of the columns that the option `selector` names, `SCHEMA.TABLE.COLUMN`; of all without it."""
     try:
         patterns = [configured_pattern(part.strip()) for part in options.get("selector", ".*").split(",")]
     except ValueError as error:
@@ -112,7 +111,7 @@ def _raw_to_string(column: Column, charset: str) -> Conversion | None:
 
 def _to_zero_scale(mode: str, handling: ValueHandling, name: str) -> Change:
     if mode not in ("precise", "string", "double"):
-        raise ConfigError([f"{name}.decimal.mode: {mode} is none of precise, string, double"])
+        raise ConfigError([f"{name}.decimal.mode: {mode} is not one of precise, string, double"])
     as_wanted = replace(handling, decimal=mode)  # type: ignore[arg-type]  # one of its words, as the line above says
 
     def change(table: TableId, column: Column, codec: Codec) -> Codec | None:

@@ -35,7 +35,7 @@ _ELEMENT = re.compile("|".join(sorted(_ELEMENTS, key=len, reverse=True)) + r"|[-
 def moment(text: str, model: str) -> str | None:
     """`text` read by a format model, as Row text with nine digits of the fraction, and the offset when the model has TZH.
 
-    None: the text does not fit the model, or is no time of the years 1 to 9999; its year, month or day is missing; or an element is
+    None: the text does not fit the model, or is not a time of the years 1 to 9999; its year, month or day is missing; or an element is
     not one of `_ELEMENTS`, or comes twice.
     """
     pattern = _pattern(model)

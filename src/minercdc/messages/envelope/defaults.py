@@ -51,8 +51,7 @@ def column_default(column: Column, codec: Codec) -> JsonValue:
 
 
 def _printed(column: Column, codec: Codec, text: str) -> str | None:
-    """The value as JSON; None where no rule reads `text`, the DEFAULT without comments and outer parentheses. Raises
-    ValueDecodeError for a value that does not fit the column."""
+    """The value as JSON; None where no rule reads `text`, the DEFAULT without comments and outer parentheses."""
     kind = column.type_name
     if kind in _CHARACTER:
         return _character(column, text)

@@ -73,8 +73,7 @@ class RunEncoder:
         return printer
 
     def _of_changes(self, schema: TableSchema) -> object:
-        """How the changes of a table version are printed; None where Python does. Raises ConfigError as
-        `TableFormats.of`."""
+        """How the changes of a table version are printed; None where Python does."""
         return self._printed(schema) if self._changes_as_they_are else None
 
     def _printed(self, schema: TableSchema) -> object:

@@ -30,7 +30,7 @@ def is_unchanged(columns: Sequence[PrintedColumn], event: ChangeEvent, before: R
 
 
 def _is_alike(column: PrintedColumn, before: Row, after: Row, known: bool) -> bool:
-    """Whether it is known that the column prints alike in both rows. Raises as `is_unchanged`.
+    """Whether it is known that the column prints alike in both rows.
 
     :param known: redo would have a large value if it had changed.
     """

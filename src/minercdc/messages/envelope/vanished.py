@@ -29,8 +29,7 @@ def members(key: bytes, *, wrapped: bool) -> dict[str, str]:
 
 
 def _members(text: str, at: int) -> dict[str, str]:
-    """Members of an object as we print it, without blanks, by name: the JSON text of each. Raises ValueError or IndexError
-    for another form.
+    """Members of an object as we print it, without blanks, by name: the JSON text of each.
 
     :param at: where its brace is.
     """

@@ -122,8 +122,8 @@ class CloudEventsFormat:
         return "application/json" if self._avro is None else "application/avro"
 
     def _data(self, topic: str, fields: Mapping[str, Schema]) -> tuple[Callable[[bytes, int, int], bytes], str]:
-        """A function that writes `data` of what is before `source`, and the URL of its schema or '' for none; the schema is
-        registered, or found, at once. Raises as `AvroFormat.compiled`."""
+        """A function that writes `data` of what is before `source`, and the URL of its schema or '' for none; the schema
+        is registered, or found, at once."""
         schema: Schema = {"type": "struct", "fields": [fields["before"], fields["after"]], "optional": False, "name": _DATA}
         if self._avro is not None:
             subject = f"{topic}-data" if self._options.avro_envelope else topic
@@ -178,15 +178,15 @@ def _check_other(topic: str, schema: Schema) -> None:
         found = f"schema {name}" if name else f"type {schema['type']} without a name"
         raise RecordSchemaError(
             f"values of topic {topic} are of {found}, and CloudEventsConverter makes events of envelopes with before, after, source and op",
-            hint="Leave the step of transforms out that changes the envelope, or have it keep these members.",
+            hint="Remove the step of transforms that changes the envelope, or make it keep these members.",
         )
 
 
 def _place(topic: str, document: bytes, begin: int, end: int) -> int:
-    """Where `before` and `after` end, and `source` and the others begin. Raises DecodeError for a document of another form."""
+    """Where `before` and `after` end, and `source` and the others begin."""
     at = document.rfind(_REST, begin, end)
     if at < 0 or not document.startswith(_HEAD, begin):
-        raise DecodeError(f"a record of topic {topic} is no change event, though its schema is that of one")
+        raise DecodeError(f"a record of topic {topic} is not a change event, although it has the schema of one")
     return at
 
 
@@ -235,7 +235,7 @@ def _check_extensions(members: list[str]) -> None:
         if (other := known.setdefault(_extension(name), f"source.{name}")) != f"source.{name}":
             raise RecordSchemaError(
                 f"the members {other} and source.{name} both become the attribute {_extension(name)} of a CloudEvent",
-                hint="Let the step of transforms that adds one of them give another name; or value.converter.extension.attributes.enable=false.",
+                hint="Change the name in the step of transforms that adds one of them; or value.converter.extension.attributes.enable=false.",
             )
 
 

@@ -194,8 +194,7 @@ class RecordConverter:
         return record
 
     def _headers(self, record: Record) -> Headers:
-        """The headers that the formats of key and value add to a record, those of the key first; () for none. Raises as the
-        formats."""
+        """The headers that the formats of key and value add to a record, those of the key first; () for none."""
         found: Headers = ()
         for side, document in ((self._key, record.key), (self._value, record.value)):
             if side is not None and side.has_headers and document is not None:

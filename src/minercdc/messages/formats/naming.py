@@ -1,4 +1,4 @@
-"""How the names in the schemas of records come about, so that an error says what makes another name."""
+"""Explains the origin of names in the schemas of records, so that an error names the property to change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from minercdc.errors import MinerCdcError, RecordSchemaError, SinkError
 from minercdc.schema.name_adjustment import Mode
 
-_OF_STEP = "a name that a step of transforms gives is changed there"
+_OF_STEP = "change a name that a step of transforms gives in that step"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Naming:
         """The hint for two fields whose names become the same."""
         if self.fields != "avro_unicode":
             return "field.name.adjustment.mode=avro_unicode keeps them apart; or leave one out by column.exclude.list."
-        return "Leave one of them out by column.exclude.list, or let a step of transforms name it."
+        return "Leave one of them out by column.exclude.list, or rename it by a step of transforms."
 
     def refused_schema(self, name: str, part: str, why: str) -> MinerCdcError:
         """The error for the name of a schema of which a format does not take a part. It is a SinkError where all tables have that part,

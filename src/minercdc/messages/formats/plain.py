@@ -53,7 +53,7 @@ class BytesFormat:
         if connect["type"] != "bytes" or connect.get("name") == DECIMAL:
             raise RecordSchemaError(
                 f"records of topic {topic} are of type {connect['type']}, and ByteArrayConverter writes bytes only",
-                hint="It goes with transformations that make bytes, such as the outbox's; others need another converter.",
+                hint="Use it with transformations that make bytes, such as the outbox; others need a different converter.",
             )
 
         def written(document: bytes, begin: int, end: int) -> bytes:
@@ -66,8 +66,7 @@ class BytesFormat:
 
 
 def _texts(schema: Schema, topic: str) -> Text:
-    """A function that prints a value as its Java object does; not of null. Raises RecordSchemaError for bytes, dates and
-    times, of which it makes no text that can be read."""
+    """A function that prints a value as its Java object does; not of null."""
     kind, name = schema["type"], schema.get("name")
     if kind == "struct":
         return _struct(schema, topic)
@@ -83,9 +82,9 @@ def _texts(schema: Schema, topic: str) -> Text:
     if kind == "bytes" or name in (DATE, TIME, TIMESTAMP):
         what = "bytes" if kind == "bytes" else str(name)
         raise RecordSchemaError(
-            f"records of topic {topic} hold {what} ({schema.get('field', 'the value')}), of which StringConverter makes no text"
-            " that can be read",
-            hint="decimal.handling.mode, binary.handling.mode and time.precision.mode have texts or numbers for them.",
+            f"records of topic {topic} hold {what} ({schema.get('field', 'the value')}), which StringConverter cannot"
+            " write as readable text",
+            hint="decimal.handling.mode, binary.handling.mode and time.precision.mode can publish them as texts or numbers.",
         )
     return {
         "boolean": lambda value: "true" if value else "false",
@@ -96,8 +95,8 @@ def _texts(schema: Schema, topic: str) -> Text:
 
 
 def _struct(schema: Schema, topic: str) -> Text:
-    """A function that prints a struct without its null members, as Java's Struct.toString does, which looks at no default.
-    Raises as `_texts`."""
+    """A function that prints a struct without its null members, as Java's Struct.toString does, which looks at no
+    default."""
     members = [(field["field"], _texts(field, topic)) for field in schema["fields"]]
 
     def text(row: dict[str, Any]) -> str:

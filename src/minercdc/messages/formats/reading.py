@@ -62,14 +62,14 @@ def _protobuf(text: str) -> Read:
 
     def read_first(content: bytes) -> Any:
         if content[:1] != b"\0":  # which of its messages: the first
-            raise ValueError("it is another message than the first one of its schema")
+            raise ValueError("it is not the first message of its schema")
         return read(content[1:])
 
     return read_first
 
 
 class RegisteredReader:
-    """Reads contents that have the id of their schema before them; each schema is asked of the registry once. JSON that was
+    """Reads contents that have the id of their schema before them; each schema is requested from the registry once. JSON that was
     written before is read as such.
 
     :param compiled: reads contents, from the text of their schema.
@@ -90,7 +90,7 @@ class RegisteredReader:
         if content[:1] == b"{":
             return json_payload(content)
         if len(content) < self._head or content[0] != MAGIC:
-            raise ValueError("this is neither JSON nor the id of a schema and content")
+            raise ValueError("this is neither JSON nor a schema id with content")
         number = int.from_bytes(content[1 : self._head], "big")
         try:
             return self._reader(number)(content[self._head :])

@@ -88,7 +88,7 @@ class FormattedTopics:
             return value
         found = self._read_value(value)
         if not isinstance(found, dict) or "op" not in found:
-            raise ValueError("it is no change event")
+            raise ValueError("it is not a change event")
         return f'{{"op":"{found["op"]}"}}'.encode()
 
 

@@ -122,8 +122,7 @@ def _read(content: bytes, fields: Mapping[int, _Field], absent: Mapping[str, Any
 
 
 def _parts(content: bytes) -> Iterator[tuple[int, int, Any]]:
-    """Number, wire type and content of each field, in their order. Raises ValueError when the message is cut off, or has
-    a wire type that is not in proto3."""
+    """Number, wire type and content of each field, in their order."""
     at = 0
     while at < len(content):
         tag, at = read_varint(content, at)
@@ -166,7 +165,7 @@ def _packed(content: bytes, wire: int) -> Iterator[Any]:
 
 
 def _numbers(content: bytes) -> tuple[int, int, int, int]:
-    """The integers in fields 1 to 4; 0 for one that is not there. Raises as `_parts`."""
+    """The integers in fields 1 to 4; 0 for one that is not there."""
     found = {number: value for number, wire, value in _parts(content) if wire == _VARINT}
     first, second, third, fourth = (_signed(found.get(number, 0)) for number in (1, 2, 3, 4))
     return first, second, third, fourth

@@ -194,7 +194,7 @@ def _date(days: int) -> bytes:
 
 def _time(milliseconds: int) -> bytes:
     if not 0 <= milliseconds < _DAY:
-        raise ValueError(f"{milliseconds} ms is no time of a day")
+        raise ValueError(f"{milliseconds} ms is not a time of a day")
     seconds, rest = divmod(milliseconds, 1000)
     return _numbers(seconds // 3600, seconds // 60 % 60, seconds % 60, rest * 1_000_000)
 

@@ -62,22 +62,21 @@ class ProtobufFormat:
         return written
 
     def _compiled(self, connect: Schema) -> tuple[str, list[str], Callable[[Any], bytes], int]:
-        """Text of the schema, paths of what it imports, how values are written, and the message's place in it. Raises
-        RecordSchemaError, or SinkError as `protobuf_file`."""
+        """Text of the schema, paths of what it imports, how values are written, and the message's place in it."""
         if connect["type"] == "struct":
             file = protobuf_file(connect, self._options)
             return protobuf_text(file), file.imports, compile_writer(file), 0
         if connect["type"] in ("array", "map"):
             raise RecordSchemaError(
-                f"they are of type {connect['type']}, and Protobuf has messages only",
-                hint="A transformation that makes such values goes with JSON or Avro.",
+                f"they are of type {connect['type']}, but Protobuf has only messages",
+                hint="Use JSON or Avro with a transformation that makes such values.",
             )
         write, place = compile_single(connect)
         return wrappers_text(), [], write, place
 
     def _reference(self, path: str) -> Reference | None:
-        """A file that a schema imports, under its path; at the first call it is registered, or looked up where schemas are
-        not registered. None for one that every registry has, or where no references are wanted. Raises as the registry."""
+        """A file that a schema imports, under its path; at the first call it is registered, or looked up where schemas
+        are not registered. None for one that every registry has, or where no references are wanted."""
         text = file_text(path)
         if self._skip_known or self._schemas.uses_given or text is None:
             return None

@@ -140,7 +140,7 @@ class _Conversion:
         for part in package.split("."):
             if package and not NAME.fullmatch(part):
                 full = f"{package}.{name}"
-                raise self._options.naming.refused_schema(full, part, "has a part that is no package of Protobuf")
+                raise self._options.naming.refused_schema(full, part, "has a part that is not a valid Protobuf package")
         return ProtobufFile(package, self._message(self._name(name), schema), self._imports)
 
     def _full_name(self, schema: Schema) -> str:
@@ -156,7 +156,7 @@ class _Conversion:
             return name
         if not self._options.scrub:
             raise RecordSchemaError(
-                f"the name {name} is none of Protobuf's: they have letters, digits and _ only, and begin with no digit",
+                f"the name {name} is not valid in Protobuf: names have only letters, digits and _, and do not begin with a digit",
                 hint=self._options.naming.of_field("scrub.invalid.names=true of the converter"),
             )
         found = quote_plus(name, safe="*").replace("~", "%7E")
@@ -189,7 +189,7 @@ class _Conversion:
         elif self._options.optional and schema.get("optional"):
             label = "optional"
         if inner["type"] == "array":
-            raise RecordSchemaError(f"field {member} is an array of arrays, which Protobuf does not have")
+            raise RecordSchemaError(f"field {member} is an array of arrays, which Protobuf does not support")
         params, wrapped, message = dict[str, str](), "", None
         if inner["type"] in ("struct", "map"):
             message = self._nested(within, known, name, inner)

@@ -95,14 +95,13 @@ def messages(text: str) -> Outline:
 
 
 def _read(tokens: list[str], at: int, within: str, found: Outline) -> int:
-    """Read what is between braces, from `at` on, into `found`; returns the place of the closing one. Raises ValueError as
-    `outline`."""
+    """Read what is between braces, from `at` on, into `found`; returns the place of the closing one."""
     while at < len(tokens) and tokens[at] != "}":
         end = _statement_end(tokens, at)
         statement = tokens[at:end] or [";"]
         if statement[0] == "message" and tokens[end : end + 1] == ["{"]:
             if len(statement) != 2:
-                raise ValueError(f"no message of Protobuf: {' '.join(statement)} {{")
+                raise ValueError(f"not a Protobuf message: {' '.join(statement)} {{")
             name = f"{within}.{statement[1]}" if within else statement[1]
             found[name] = {}
             at = _read(tokens, end + 1, name, found) + 1
@@ -118,20 +117,18 @@ def _read(tokens: list[str], at: int, within: str, found: Outline) -> int:
 
 
 def _take_field(statement: list[str], fields: dict[int, tuple[str, str, str]]) -> None:
-    """Add the field that a statement as `optional .a.Type name = 3 [..]` declares. Raises ValueError when it has no
-    number."""
+    """Add the field that a statement as `optional .a.Type name = 3 [..]` declares."""
     equals = statement.index("=")
     *kind, name = statement[:equals]
     label = kind.pop(0) if kind and kind[0] in ("optional", "repeated", "required") else ""
     try:
         fields[int(statement[equals + 1], 0)] = (label, "".join(kind), name)
     except (IndexError, ValueError):
-        raise ValueError(f"no field of Protobuf: {' '.join(statement)}") from None
+        raise ValueError(f"not a Protobuf field: {' '.join(statement)}") from None
 
 
 def _statement_end(tokens: list[str], at: int) -> int:
-    """The place of the semicolon or brace that ends a statement; options in brackets belong to it. Raises ValueError when
-    there is none."""
+    """The place of the semicolon or brace that ends a statement; options in brackets belong to it."""
     depth = 0
     for place in range(at, len(tokens)):
         depth += (tokens[place] == "[") - (tokens[place] == "]")
@@ -139,14 +136,14 @@ def _statement_end(tokens: list[str], at: int) -> int:
             if place == at and tokens[place] != ";":
                 break
             return place
-    raise ValueError("this is no schema of Protobuf: a statement has no begin or end")
+    raise ValueError("this is not a Protobuf schema: a statement has no begin or end")
 
 
 def _skip(tokens: list[str], at: int) -> int:
-    """The place after the block that begins with the brace at `at`. Raises ValueError when it has no end."""
+    """The place after the block that begins with the brace at `at`."""
     depth = 0
     for place in range(at, len(tokens)):
         depth += (tokens[place] == "{") - (tokens[place] == "}")
         if depth == 0:
             return place + 1
-    raise ValueError("this is no schema of Protobuf: a block has no end")
+    raise ValueError("this is not a Protobuf schema: a block has no end")

@@ -1,4 +1,4 @@
-"""How a schema registry is reached: its URLs, who we are, and requests that are tried again."""
+"""Access to a schema registry: its URLs, authentication, and requests with retries."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class RestClient:
         """
         hint = {
             401: "Check user and password, or the token.",
-            403: "The registry's user may not do this.",
+            403: "The registry's user is not permitted to do this.",
             404: f"Check {self._property}: Apicurio's ends with /apis/ccompat/v7, or /apis/registry/v3 for its own converters.",
         }.get(status, "")
         return SinkError(
@@ -103,7 +103,7 @@ class RestClient:
             return answer[name]
         raise SinkError(
             f"the schema registry at {self._access.shown()} answers without {name}: {message_of(answer)}",
-            hint=f"Check that {self._property} is the registry's, and not that of a proxy's or another service's page.",
+            hint=f"Check that {self._property} is the registry's, not that of a proxy or another service.",
         )
 
     def number(self, answer: Any, name: str) -> int:
@@ -112,7 +112,7 @@ class RestClient:
         if isinstance(found, int):
             return found
         raise SinkError(
-            f"the schema registry at {self._access.shown()} answers with {name}={str(found)[:100]}, which is no number",
+            f"the schema registry at {self._access.shown()} answers with {name}={str(found)[:100]}, which is not a number",
             hint=f"Check that {self._property} is the registry's.",
         )
 
@@ -145,7 +145,7 @@ class RestClient:
         except _Unavailable as error:
             raise DeliveryError(
                 f"the schema registry at {self._access.shown()} does not answer: {error}",
-                hint=f"Check {self._property}, and that the registry runs; the connector goes on from its offset then.",
+                hint=f"Check {self._property}, and that the registry runs; the connector then continues from its offset.",
             ) from None
 
     def _say_once(self, state: RetryCallState) -> None:
@@ -167,7 +167,7 @@ class RestClient:
                 response = self._client.request(method, address, content=content, params=dict(query), headers=dict(headers))
             except httpx2.InvalidURL:  # whose text may hold a part of the password
                 raise SinkError(
-                    f"the schema registry cannot be reached: {_without_user(url)} is no URL",
+                    f"the schema registry cannot be reached: {_without_user(url)} is not a URL",
                     hint=f"Check {self._property}; in user and password, characters such as @ / ? # are written as %40 %2F %3F %23.",
                 ) from None
             except httpx2.RequestError as error:

@@ -129,7 +129,7 @@ class ApicurioRegistry:
             faults = [f"in {columns}"]
         return RecordSchemaError(
             f"the schema registry refuses the new schema of artifact {artifact}{reasons(level, faults, said)}",
-            hint=f"Change the compatibility rule of artifact {artifact}, or the artifact; or give the columns back what they had.",
+            hint=f"Change the compatibility rule of artifact {artifact}, or the artifact; or restore the former columns.",
         )
 
     def compatibility(self, group: str, artifact: str) -> str:

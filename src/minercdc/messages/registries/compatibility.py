@@ -1,4 +1,4 @@
-"""What is not compatible between two schemas of a registry's subject: field by field, with what was and what is now.
+"""Compares two schemas of a registry's subject field by field, and reports incompatible changes.
 
 A level of compatibility says who reads whose records (Avro 1.12, "Schema Resolution"; Confluent's levels):
 
@@ -57,7 +57,7 @@ def _avro_faults(before: Any, after: Any, level: str) -> Iterator[str]:
             yield (
                 _changed(fault.path, fault.read, fault.written)
                 if fault.there
-                else f"{fault.path} is gone and had no default"
+                else f"{fault.path} was removed and had no default"
             )
 
 
@@ -170,7 +170,7 @@ def protobuf_faults(old: str, new: str) -> list[str]:
         before, after = messages(old), messages(new)
     except ValueError:
         return []
-    found = [f"message {name} is gone" for name in before if name not in after]
+    found = [f"message {name} was removed" for name in before if name not in after]
     for name in before.keys() & after.keys():
         for number in sorted(before[name].keys() & after[name].keys()):
             was, now = before[name][number], after[name][number]

@@ -105,12 +105,12 @@ class SchemaRegistry:
             faults = [f"in {columns}"]
         return RecordSchemaError(
             f"the schema registry refuses the new schema of subject {subject} as not compatible{reasons(level, faults, said)}",
-            hint=f"Set the compatibility of subject {subject} to NONE for this schema, or delete the subject; or give the columns back what they had.",
+            hint=f"Set the compatibility of subject {subject} to NONE for this schema, or delete the subject; or restore the former columns.",
         )
 
     def _before(self, subject: str, level: str) -> list[tuple[int, str]]:
-        """(id, text) of the versions that a level compares a new one with, the newest first; none where the registry refuses to show them.
-        Raises DeliveryError where it does not answer."""
+        """(id, text) of the versions that a level compares a new one with, the newest first; none where the registry
+        refuses to show them."""
         try:
             if level.endswith("_TRANSITIVE"):
                 return list(reversed(self.versions(subject).items()))
@@ -161,7 +161,7 @@ class SchemaRegistry:
                 f"the schema registry has no {missing}, and auto.register.schemas=false",
                 hint=f"Register it: {schema.text}",
             )
-        raise self._rest.refused(f"looking a schema of subject {subject} up", status, answer)
+        raise self._rest.refused(f"looking up a schema of subject {subject}", status, answer)
 
     def latest(self, subject: str) -> tuple[int, str]:
         """(id, text) of the newest version of a subject.
@@ -216,8 +216,7 @@ class SchemaRegistry:
         self._rest.close()
 
     def _incompatibilities(self, subject: str, body: Mapping[str, Any]) -> str:
-        """What the registry says is not compatible, with the field; '' when it does not say. Raises DeliveryError when it
-        does not answer."""
+        """What the registry says is not compatible, with the field; '' when it does not say."""
         path = f"compatibility/subjects/{_escaped(subject)}/versions/latest"
         status, answer = self._rest.request("POST", path, body, {"verbose": "true"})
         said = answer.get("messages") if status == httpx2.codes.OK and isinstance(answer, Mapping) else None

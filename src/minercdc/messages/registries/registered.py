@@ -1,4 +1,4 @@
-"""What stands for a schema in records: its id in a registry, as bytes before the content or as headers."""
+"""The reference to a schema in records: its id in a registry, as bytes before the content or as headers."""
 
 from __future__ import annotations
 
@@ -138,6 +138,6 @@ def other_fields(what: str, latest: str, property_name: str) -> RecordSchemaErro
     :param what: the schema's place, and `property_name` the property that chose it; for the message.
     """
     return RecordSchemaError(
-        f"the schema of {what} has other fields than the table: {latest}",
+        f"the schema of {what} has different fields from the table: {latest}",
         hint=f"Register a schema of the table's fields, or leave {property_name} out.",
     )

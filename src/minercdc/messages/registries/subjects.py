@@ -1,4 +1,4 @@
-"""Under which subject of a registry a schema is registered."""
+"""The subject of a registry under which a schema is registered."""
 
 from __future__ import annotations
 

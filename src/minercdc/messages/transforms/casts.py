@@ -138,7 +138,7 @@ _DAY = 86_400 * 10**6
 def timestamp_converter(options: options_of.TimestampConverter, side: Side) -> Transform:
     """The transformation TimestampConverter: a field, or the whole key or value, becomes a time of another type, text or
     number; null stays null. Times are UTC; Debezium's own time types are numbers and texts. It raises DecodeError for a
-    record that it does not fit, ValueError for a text that is no time, OverflowError where a text of a time beyond the years 1
+    record that it does not fit, ValueError for a text that is not a time, OverflowError where a text of a time beyond the years 1
     to 9999 is wanted. Raises ValueError for a format that is not supported."""
     pieces = _pieces(options.format) if options.format else []
 
@@ -178,8 +178,8 @@ def _target(schema: Schema, target: str) -> Schema:
 
 def _reading(schema: Schema, options: options_of.TimestampConverter, pieces: Sequence[str]) -> Callable[[Any], int]:
     """A function that makes microseconds since the epoch of a value that is not null. Raises ValueDecodeError for a type
-    that is not read as a time; the function, for a text that is not of the format, and ValueError for one that is no
-    time."""
+    that is not read as a time; the function, for a text that is not of the format, and ValueError for one that is
+    not a time."""
     kind, name = schema["type"], schema.get("name")
     if name in _TEMPORAL:
         factor = _DAY if name == DATE else 1000
@@ -249,10 +249,10 @@ def _quoted(piece: str) -> str:
 
 
 def _pieces(model: str) -> Sequence[str]:
-    """The parts of a format. Raises ValueError for one that is not known."""
+    """The parts of a format."""
     found = [match[0] for match in _PIECE.finditer(model)]
     if "".join(found) != model:
-        raise ValueError(f"format: {model} has an apostrophe without its like")
+        raise ValueError(f"format: {model} has an unpaired apostrophe")
     for piece in found:
         if piece[0].isascii() and piece[0].isalpha() and piece not in _LETTERS:
             raise ValueError(f"format: {piece} is not supported; only {', '.join(_LETTERS)}")

@@ -1,4 +1,4 @@
-"""From the configuration's transformations to the chain."""
+"""Builds the chain from the configuration's transformations."""
 
 from __future__ import annotations
 

@@ -164,8 +164,8 @@ def _key(records: Sequence[Record]) -> str:
 
 
 def _header(name: str, content: Typed | bytes | None) -> bytes | None:
-    """A header as Connect's SimpleHeaderConverter writes it; one that holds a record's key as the key's JSON, which it is without
-    transformations, too. Raises ValueDecodeError as `header_values.printed`."""
+    """A header as Connect's SimpleHeaderConverter writes it; one that holds a record's key as the key's JSON, which it
+    is without transformations, too."""
     if not isinstance(content, Typed):
         return content
     return content.text if name in KEY_HEADERS else printed(content)

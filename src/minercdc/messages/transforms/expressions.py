@@ -20,7 +20,7 @@ from minercdc.errors import ConfigError, ValueDecodeError
 from minercdc.messages.transforms.record import ConnectRecord, Transform
 from minercdc.messages.transforms.routing import SECONDS
 
-_HINT = "What may be null, or not be there, needs a look before: value.after != null && has(value.after.X) && .."
+_HINT = "Check values that may be null or missing first: value.after != null && has(value.after.X) && .."
 Evaluate = Callable[[ConnectRecord], Any]
 
 

@@ -132,7 +132,7 @@ def masked(schema: Schema, replacement: str | None) -> Any:
     if replacement is None and kind in _CONTAINERS:
         return _CONTAINERS[kind]
     with_it = " with a replacement" if replacement is not None else ""
-    raise ValueDecodeError(f"field {name}: a value of type {kind} cannot be masked{with_it}")
+    raise ValueDecodeError(f"field {name}: values of type {kind} cannot be masked{with_it}")
 
 
 def _integer(number: int, bits: int) -> int:
@@ -142,7 +142,7 @@ def _integer(number: int, bits: int) -> int:
 
 
 def _decimal(number: Decimal, scale: int) -> str:
-    """Connect's Decimal in JSON. Raises ValueError for a number with more digits after the point."""
+    """Connect's Decimal in JSON."""
     unscaled = number.scaleb(scale)
     if unscaled != int(unscaled):
         raise ValueError(number)
@@ -273,7 +273,7 @@ def value_to_key(options: options_of.ValueToKey) -> Transform:
         if record.value is None:
             raise ValueDecodeError(
                 "a record without value, as a tombstone, has no fields to make a key of",
-                hint="Leave tombstones out: tombstones.on.delete=false, or a predicate RecordIsTombstone with negate=true.",
+                hint="Exclude tombstones: tombstones.on.delete=false, or a predicate RecordIsTombstone with negate=true.",
             )
         schema = by_schema(record.value.schema)
         values = members(record.value, options.replace_null_with_default)

@@ -120,16 +120,15 @@ class _Router:
         )
 
     def _time(self, table: _Table, row: Mapping[str, Any]) -> int | None:
-        """The time of a record, None where the row has none. Raises ValueDecodeError for one before 1970, which Kafka has not."""
+        """The time of a record, None where the row has none."""
         name = self._options.table_field_event_timestamp
         value = row[name]
         if value is not None and value < 0:
-            raise ValueDecodeError(f"table.field.event.timestamp: {name} is before 1970, which no record can be")
+            raise ValueDecodeError(f"table.field.event.timestamp: {name} is before 1970, which is not allowed for records")
         return None if value is None else int(value // table.per_ms)
 
     def _refuse_update(self, record: ConnectRecord, op: str) -> None:
-        """Log that a row was updated, as a warning or error; other operations are passed over. Raises ConfigError for an
-        update where that is `fatal`."""
+        """Log that a row was updated, as a warning or error; other operations are passed over."""
         if op == "u":
             behavior, text = self._options.table_op_invalid_behavior, f"a row of the outbox topic {record.topic} was updated"
             if behavior == "fatal":
@@ -178,28 +177,29 @@ def _named_after(name: str, routed: str) -> str:
 
 
 def _units(row: Schema, name: str) -> int:
-    """Units in a millisecond of the times in a column; 0 without a name. Raises RecordSchemaError for a column of another type."""
+    """Units in a millisecond of the times in a column; 0 without a name."""
     if not name:
         return 0
     kind = str(field_of(row, name, "the outbox table").get("name"))
     if kind not in _PER_MS:
         raise RecordSchemaError(
-            f"table.field.event.timestamp: {name} is no time in milliseconds, microseconds or nanoseconds since 1970",
+            f"table.field.event.timestamp: {name} is not a time in milliseconds, microseconds or nanoseconds since 1970",
             hint="Name a DATE or TIMESTAMP column, or set time.precision.mode to one that makes numbers of it.",
         )
     return _PER_MS[kind]
 
 
 def _partition(value: Any, name: str) -> int:
-    """The partition that a column names. Raises ValueDecodeError for a value that is none."""
+    """The partition that a column names."""
     if not isinstance(value, int) or not 0 <= value < _INT32:
-        raise ValueDecodeError(f"table.fields.additional.placement: {name} is {value!r}, which is no number of a partition")
+        raise ValueDecodeError(
+            f"table.fields.additional.placement: {name} is {value!r}, which is not a number of a partition"
+        )
     return value
 
 
 def _inferred(value: Any, name: str, keeps_null: bool) -> Schema:
-    """The schema of a JSON value. Structs have the names of their place, as Debezium gives them. Raises ValueError for an array of several
-    types.
+    """The schema of a JSON value. Structs have the names of their place, as Debezium gives them.
 
     :param name: of the member that holds it, with those it is in.
     :param keeps_null: members that are null are optional bytes; else they have no schema.

@@ -61,7 +61,7 @@ def utf8(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise ValueDecodeError("a text holds half a surrogate pair, which UTF-8 does not have") from None
+        raise ValueDecodeError("a text holds half a surrogate pair, which is not valid in UTF-8") from None
 
 
 def floating(number: float) -> float | str:

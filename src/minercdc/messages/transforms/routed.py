@@ -1,4 +1,4 @@
-"""Which topics the records of a topic go to, as far as the names of topics say it."""
+"""Finds the topics to which the records of a topic are routed, if the topic names determine them."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def replacing(pattern: str, replacement: str) -> Callable[[str], str | None]:
         try:
             match = compiled.fullmatch(text, timeout=SECONDS)
         except TimeoutError:
-            raise ValueDecodeError(f"the pattern {pattern} was not done with {text} after {SECONDS:.0f} s") from None
+            raise ValueDecodeError(f"the pattern {pattern} did not finish matching {text} within {SECONDS:.0f} s") from None
         return None if match is None else _expanded(replacement, match)
 
     return replaced

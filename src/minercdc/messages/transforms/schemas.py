@@ -36,8 +36,8 @@ def distinct(fields: Iterable[Schema]) -> list[Schema]:
     for field in fields:
         if found.setdefault(field["field"], field) is not field:
             raise RecordSchemaError(
-                f"field {field['field']} would be there twice",
-                hint="Let the step give another name, or leave the other field out before it (ReplaceField's exclude, or column.exclude.list).",
+                f"field {field['field']} would exist twice",
+                hint="Use another name in the step, or remove the other field before it (ReplaceField's exclude, or column.exclude.list).",
             )
     return list(found.values())
 

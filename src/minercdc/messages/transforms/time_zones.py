@@ -50,7 +50,7 @@ def zone_of(name: str) -> tzinfo:
 
 def time_zone_converter(options: TimezoneConverter) -> Transform:
     """The transformation TimezoneConverter: times in the rows of envelopes as of another time zone; other records stay. It
-    raises ValueDecodeError for a text that is no time, and for a row that is no struct."""
+    raises ValueDecodeError for a text that is not a time, and for a row that is no struct."""
     chosen = _ChosenFields(options)
     by_schema: BySchema[dict[tuple[str, str], Mapping[str, Mapping[str, Convert]]]] = BySchema(lambda _: {})
 
@@ -82,8 +82,8 @@ class _ChosenFields:
         self._topics, self._tables, self._names = _rules(options.include_list or options.exclude_list)
 
     def conversions(self, schema: Schema, topic: str, table: str) -> Mapping[str, Mapping[str, Convert]]:
-        """Part of the envelope (before, after, source) -> field -> how its value is converted; {} for a part without any.
-        Raises ValueDecodeError for a part that is no struct."""
+        """Part of the envelope (before, after, source) -> field -> how its value is converted; {} for a part without
+        any."""
         listed = self._listed(table, topic)
         return {
             part["field"]: {

@@ -257,8 +257,7 @@ class _Unwrap:
         return Typed(compiled.written, b"".join(parts))
 
     def _without_fields(self, record: ConnectRecord) -> ConnectRecord:
-        """Leave the fields out that a header lists; a record without that header, or without a value, stays as it is.
-        Raises ValueDecodeError when key or value is no struct."""
+        """Leave the fields out that a header lists; a record without that header, or without a value, stays as it is."""
         header = next((c for name, c in record.headers if name == self._options.drop_fields_header_name), None)
         if not isinstance(header, Typed) or record.value is None or not header.value:
             return record

@@ -1,1 +1,1 @@
-"""The connector's HTTP port: what JMX is to Debezium."""
+"""The connector's HTTP port, which replaces Debezium's JMX."""

@@ -1,4 +1,4 @@
-"""Who may do what on the HTTP port."""
+"""Access control of the HTTP port."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Access:
             return HTTPStatus.MISDIRECTED_REQUEST, f"{printable(name)} is not here"
         origin = headers.get("Origin")
         if origin is not None and origin.partition("://")[2] != given:
-            return HTTPStatus.FORBIDDEN, "a web page of another origin may not ask"
+            return HTTPStatus.FORBIDDEN, "requests from web pages of other origins are refused"
         if method == "GET" and (path in _OPEN_PAGES or self.hosts):
             return None
         return self.missing_token(headers)

@@ -1,4 +1,4 @@
-"""Asks a connector by its HTTP port."""
+"""A client of a connector's HTTP port."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _document(text: str) -> Any:
 
 
 def _no_connector(host: str, port: int, path: str) -> LocalServiceError:
-    return LocalServiceError(f"no connector answers at {host}:{port}: {path} is no JSON of one there")
+    return LocalServiceError(f"no connector answers at {host}:{port}: {path} is not JSON of a connector")
 
 
 def _reason(text: str) -> str:

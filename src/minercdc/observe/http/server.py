@@ -1,4 +1,4 @@
-"""The server of the port: pages, metrics, the log level, and the door to signals.
+"""The server of the port: pages, metrics, the log level, and the receiver of signals.
 
     POST /signals          {"id", "type", "data"} -> 202 {"id"} once it is durable; 400 when it could not be acted on anyway
     GET  /snapshots        what is under way
@@ -95,7 +95,8 @@ def serve(
         server = _Server((host, port), handler)
     except OSError as error:
         raise LocalServiceError(
-            f"port {port} of {host} cannot be listened on: {error}", hint="Change minercdc.http.port, or end what uses it."
+            f"port {port} of {host} cannot be listened on: {error}",
+            hint="Change minercdc.http.port, or stop the program that uses it.",
         ) from None
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="http", daemon=True)
     thread.start()

@@ -45,7 +45,7 @@ class SignalReceiver:
         FORBIDDEN without the channel, UNSUPPORTED_MEDIA_TYPE for no JSON. None when the body is to be read."""
         if self._is_standby():
             return _error(
-                HTTPStatus.SERVICE_UNAVAILABLE, "this is a standby: send it to the instance that captures (/health names it)"
+                HTTPStatus.SERVICE_UNAVAILABLE, "this is a standby: send the signal to the owner (/health names it)"
             )
         if self._journal is None:
             return _error(HTTPStatus.FORBIDDEN, "signal.enabled.channels does not have http")

@@ -1,1 +1,1 @@
-"""Where notifications go beside their topic, and those about the stream: lag, long transactions, redo that runs out, restarts."""
+"""Sends notifications to channels other than their topic, and makes those about the stream: lag, long transactions, redo that runs out, restarts."""

@@ -48,7 +48,7 @@ class Webhook:
         try:
             self._queue.put_nowait(document)
         except Full:
-            _log.warning("a notification is not sent to the webhook: %d wait already", _MOST_WAITING)
+            _log.warning("a notification is not sent to the webhook: %d are waiting already", _MOST_WAITING)
 
     def _run(self) -> None:
         import httpx2 as httpx

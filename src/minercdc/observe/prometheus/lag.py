@@ -26,26 +26,26 @@ def lag_families(counters: Counters, series: Series, now: float) -> Iterator[Met
     lag = counters.least_lag_seconds(now)
     yield series.gauge(
         "minercdc_lag_seconds",
-        "Source's present minus the time up to which everything that was committed is delivered;"
-        " while that is not known, the time since the process began, which it is at least.",
+        "Source's present minus the time up to which all commits are delivered;"
+        " while that is unknown, the time since the process began, as a lower bound.",
         lag,
     )
     yield series.gauge(
         "minercdc_lag_known",
-        "1 when the lag is known; 0 before the first pass and during the initial snapshot, when it is a lower bound.",
+        "1 if the lag is known; 0 before the first pass and during the initial snapshot: the lag is then a lower bound.",
         float(not isnan(counters.lag_seconds(now))),
     )
     meanings = "; ".join(f"{cause}: {text}" for cause, text in MEANINGS.items())
     parts = counters.spent.latest(0.0 if isnan(lag) else lag)
     yield series.gauges(
         "minercdc_lag_cause_seconds",
-        f"What the connector spent the latest minercdc_lag_seconds on; the causes add up to the lag. {meanings}.",
+        f"Causes of the latest minercdc_lag_seconds; the causes add up to the lag. {meanings}.",
         ("cause",),
         [((cause.value,), seconds) for cause, seconds in parts.items()],
     )
     yield series.counters(
         "minercdc_time_seconds",
-        "What the connector spent its time on since the process began, by cause as in minercdc_lag_cause_seconds.",
+        "Time that the connector has spent since the process began, by cause as in minercdc_lag_cause_seconds.",
         ("cause",),
         [((cause.value,), seconds) for cause, seconds in counters.spent.totals().items()],
     )

@@ -36,8 +36,8 @@ class LakeCollector(Collector):
     def _tables(self, tables: list[tuple[str, LakeTableFigures]], now: float) -> Iterator[Metric]:
         gauges: list[tuple[str, str, Callable[[LakeTableFigures], float]]] = [
             ("scn", "The lake table has every commit up to it.", lambda one: one.scn),
-            ("lag_seconds", "Age of the oldest commit of the change log that it lacks.", lambda one: one.lag(now)),
-            ("waiting_records", "Records of the change log that it lacks.", lambda one: one.waiting),
+            ("lag_seconds", "Age of the oldest commit of the change log that is not merged.", lambda one: one.lag(now)),
+            ("waiting_records", "Records of the change log that are not merged.", lambda one: one.waiting),
             ("quarantined", "1 while it cannot be merged.", lambda one: bool(one.failure)),
         ]
         for name, text, value in gauges:

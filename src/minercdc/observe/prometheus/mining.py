@@ -1,4 +1,4 @@
-"""What LogMiner reads, who wrote it, and what waits for its COMMIT."""
+"""Metrics of the redo that LogMiner reads, its writers, and the transactions that wait for their COMMIT."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _open_transactions(counters: Counters, series: Series, now: float) -> Iterat
     for name, text, value in (
         ("minercdc_open_transactions", "Open transactions that have captured rows.", figures.open_count),
         ("minercdc_open_transaction_rows", "Captured rows that wait for their COMMIT.", figures.open_changes),
-        ("minercdc_spilled_bytes", "Length of those that wait on disk.", figures.spilled_bytes),
+        ("minercdc_spilled_bytes", "Length of the rows that wait on disk.", figures.spilled_bytes),
         ("minercdc_kept_transactions", "Open transactions whose rows are kept over a restart.", figures.kept_count),
         ("minercdc_kept_bytes", "Length of their files.", figures.kept_bytes),
     ):

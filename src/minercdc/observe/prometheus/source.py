@@ -32,15 +32,15 @@ def source_families(counters: Counters, series: Series, now: float) -> Iterator[
     )
     yield series.gauge(
         "minercdc_archive_headroom_seconds",
-        "How much longer the log in which a restart would begin is there, if logs go on being deleted at the age they have reached.",
+        "Time until the log in which a restart would begin is deleted, if logs continue to be deleted at the present age.",
         found.archive_headroom_seconds,
     )
     yield series.gauge(
-        "minercdc_archive_reach_seconds", "Age of the oldest archived log that is there.", found.archive_reach_seconds
+        "minercdc_archive_reach_seconds", "Age of the oldest existing archived log.", found.archive_reach_seconds
     )
     yield series.gauge(
         "minercdc_archive_deletes",
-        "1 when archived logs were deleted; before, the head-room is a lower bound.",
+        "1 if archived logs have been deleted; 0: the head-room is a lower bound.",
         None if found.archive_reach_seconds is None else float(found.deletes),
     )
     yield series.gauge(

@@ -1,4 +1,4 @@
-"""What is delivered, how far snapshots are, and what the sink's commits take."""
+"""Metrics of delivery, of the progress of snapshots, and of the duration of the sink's commits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def stream_families(counters: Counters, series: Series, now: float) -> Iterator[
     yield from _rows(counters, series)
     yield series.gauges(
         "minercdc_phase",
-        "1 for what the connector is doing.",
+        "1 for the present state of the connector.",
         ("phase",),
         [((name,), float(counters.phase == name)) for name in _PHASES],
     )
@@ -74,10 +74,10 @@ def _rows(counters: Counters, series: Series) -> Iterator[Metric]:
 def _commits(counters: Counters, series: Series) -> Iterator[Metric]:
     times = counters.commit_times
     yield series.histogram(
-        "minercdc_kafka_commit_seconds", "What commits of the sink took.", BOUNDS, list(times.counts), times.total
+        "minercdc_kafka_commit_seconds", "Duration of commits of the sink.", BOUNDS, list(times.counts), times.total
     )
-    yield series.gauge("minercdc_kafka_commit_last_seconds", "What the latest commit of the sink took.", times.last)
-    yield series.gauge("minercdc_kafka_commit_max_seconds", "What the longest commit of the sink took.", times.longest)
+    yield series.gauge("minercdc_kafka_commit_last_seconds", "Duration of the latest commit of the sink.", times.last)
+    yield series.gauge("minercdc_kafka_commit_max_seconds", "Duration of the longest commit of the sink.", times.longest)
 
 
 def _snapshot(counters: Counters, series: Series) -> Iterator[Metric]:

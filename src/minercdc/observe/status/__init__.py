@@ -1,1 +1,1 @@
-"""What a connector is doing, for people: a page, JSON, a sentence; and looks at the source's views."""
+"""The status of a connector for people: a page, JSON, a sentence; and readings of the source's views."""

@@ -96,8 +96,7 @@ class SourceLook:
         return replace(found, missing=tuple(sorted(self._missing)))
 
     def _granted(self, views: str, read: Callable[[], _T]) -> _T | None:
-        """What is read of some views; None where they are not granted, which is logged once. Raises other errors of the
-        database."""
+        """What is read of some views; None where they are not granted, which is logged once."""
         if views in self._missing:
             return None
         try:

@@ -1,4 +1,4 @@
-"""What a connector is doing, in one sentence."""
+"""The status of a connector in one sentence."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def sentence(counters: Counters, rate: float, snapshot_rate: float, now: float) 
     """
     phase = counters.phase
     if phase == "starting":
-        return "Starting: the offset and the schema history are read, and the database is checked."
+        return "Starting: reading the offset and the schema history, and checking the database."
     if phase == "standby":
-        return "Standby: another instance has the connector; this one takes over when that one dies or hangs."
+        return "Standby: another instance owns the connector; this one takes over if it dies or hangs."
     if phase == "snapshot":
         return _snapshot(counters, snapshot_rate) + _troubles(counters)
     if phase == "reconnecting":
@@ -61,7 +61,7 @@ def sentence(counters: Counters, rate: float, snapshot_rate: float, now: float) 
 
 def _snapshot(counters: Counters, rate: float) -> str:
     if not counters.scans:
-        return "Preparing the initial snapshot: structures are read and the tables are planned."
+        return "Preparing the initial snapshot: reading the structures and planning the tables."
     rows, expected = counters.scanned()
     done = sum(scan.completed for scan in counters.scans)
     reading = [scan.table for scan in counters.scans if not scan.completed][:1]

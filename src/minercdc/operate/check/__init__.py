@@ -1,4 +1,4 @@
-"""The rules of `minercdc check`: what database, Kafka, registry and disk have to be like, what each rule is for, and how to repair it.
+"""The rules of `minercdc check`: requirements for database, Kafka, registry and disk, with their purpose and repair.
 
 catalogue.py     all rules, with what they are for; docs/checks.md is made of it (page.py)
 examination.py   examines them one after the other; one that cannot be examined hides no other

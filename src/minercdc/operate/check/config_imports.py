@@ -1,4 +1,4 @@
-"""What a configuration names and cannot be loaded: expressions, Python code, settings of librdkafka.
+"""Finds names in a configuration that cannot be loaded: expressions, Python code, settings of librdkafka.
 
 A start alone would find one of them after the other.
 """

@@ -36,7 +36,11 @@ def force_logging(source: ExaminedSource) -> Iterator[Finding]:
         return
     rds = source.platform is Platform.RDS
     fix = "EXEC rdsadmin.rdsadmin_util.force_logging(p_enable => TRUE);" if rds else "ALTER DATABASE FORCE LOGGING;"
-    yield advice("force-logging", "logging is not forced: rows of direct-path loads with NOLOGGING are not in the redo", fix)
+    yield advice(
+        "force-logging",
+        "the database does not force logging: rows of direct-path loads with NOLOGGING are not in the redo",
+        fix,
+    )
 
 
 def nologging_tables(source: ExaminedSource) -> Iterator[Finding]:
@@ -62,11 +66,13 @@ def archive_destination(source: ExaminedSource) -> Iterator[Finding]:
     wanted = source.config.log_mining.archive_destination_name
     shown = ", ".join(sorted(usable)) or "none"
     if wanted and found and not usable & set(wanted):
-        problem = f"archive.destination.name: {', '.join(wanted)} is no valid local destination; these are: {shown}"
+        problem = f"archive.destination.name: {', '.join(wanted)} is not a valid local destination; valid ones: {shown}"
         yield advice("archive-destination", problem, "Name one of these, or leave the property out.")
     elif not usable and (found or not source.rows(_ARCHIVED_LOGS, "reading V$ARCHIVED_LOG")):
         fix = "ALTER SYSTEM SET LOG_ARCHIVE_DEST_1 = 'LOCATION=/a/directory';"
-        yield advice("archive-destination", "no archive destination is local and valid: archived logs cannot be mined", fix)
+        yield advice(
+            "archive-destination", "there is no valid local archive destination: archived logs cannot be mined", fix
+        )
     for name, status, _, error in found:
         if status in ("ERROR", "FULL", "BAD PARAM", "DISABLED") or error:
             fix = f"Repair it, then: ALTER SYSTEM SET {str(name).replace('_DEST_', '_DEST_STATE_')} = ENABLE;"
@@ -82,11 +88,13 @@ def archive_retention(source: ExaminedSource) -> Iterator[Finding]:
     fix = (
         "EXEC rdsadmin.rdsadmin_util.set_configuration('archivelog retention hours', 24);"
         if source.platform is Platform.RDS
-        else "RMAN: DELETE ARCHIVELOG ALL COMPLETED BEFORE 'SYSDATE - 2'; in place of what deletes them now"
+        else "RMAN: DELETE ARCHIVELOG ALL COMPLETED BEFORE 'SYSDATE - 2'; instead of the present deletion job"
     )
     hours = f"the oldest that is left began {(reach or 0) / 3600:.1f} h ago" if reach else "none is left"
     yield advice(
-        "archive-retention", f"archived logs are deleted, and {hours}: an outage as long cannot be made up for", fix
+        "archive-retention",
+        f"archived logs are deleted, and {hours}: the connector cannot recover from an outage of that length",
+        fix,
     )
 
 
@@ -97,7 +105,7 @@ def recovery_area(source: ExaminedSource) -> Iterator[Finding]:
         size, taken = number_of(limit), number_of(used) - number_of(reclaimable)
         if name and size and taken > size * (1 - _LEAST_FREE):
             fix = f"ALTER SYSTEM SET DB_RECOVERY_FILE_DEST_SIZE = {-(-size * 2 >> 30)}G;"
-            problem = f"the recovery area {name} is full to {taken / size:.0%} of {size / (1 << 30):.1f} GiB"
+            problem = f"the recovery area {name} is used to {taken / size:.0%} of {size / (1 << 30):.1f} GiB"
             yield advice("recovery-area", problem, fix)
 
 
@@ -106,7 +114,9 @@ def archive_lag(source: ExaminedSource) -> Iterator[Finding]:
     only = source.config.log_mining.log_mining_archive_log_only_mode
     threads = source.rows("SELECT THREAD# FROM V$THREAD WHERE STATUS = 'OPEN'", "reading V$THREAD")
     if (only or len(threads) > 1) and not source.number("archive_lag_target"):
-        why = "changes come when their log is archived" if only else f"{len(threads)} redo threads wait for the slowest one"
+        why = (
+            "changes arrive when their log is archived" if only else f"{len(threads)} redo threads wait for the slowest one"
+        )
         fix = "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 900;"
         yield advice("archive-lag", f"{why}, and a quiet instance does not switch its log: ARCHIVE_LAG_TARGET is 0", fix)
 
@@ -169,11 +179,11 @@ def undo_retention(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def undo_errors(source: ExaminedSource) -> Iterator[Finding]:
-    """One finding, advice, when queries ended with ORA-01555, or transactions for want of undo, within a day."""
+    """One finding, advice, when queries ended with ORA-01555, or transactions failed for lack of undo space, within a day."""
     sql = "SELECT SUM(SSOLDERRCNT), SUM(NOSPACEERRCNT) FROM V$UNDOSTAT WHERE BEGIN_TIME > SYSDATE - 1"
     for old, full in source.rows(sql, "reading V$UNDOSTAT"):
         if number_of(old) or number_of(full):
-            problem = f"within a day, {number_of(old)} queries ended with ORA-01555, and {number_of(full)} transactions for want of undo"
+            problem = f"within a day, {number_of(old)} queries ended with ORA-01555, and {number_of(full)} transactions failed for lack of undo space"
             fix = "ALTER DATABASE DATAFILE 'file of the undo tablespace' AUTOEXTEND ON; ALTER TABLESPACE undo_tablespace RETENTION GUARANTEE;"
             yield advice("undo-errors", problem, fix)
 
@@ -202,10 +212,8 @@ def comparison(source: ExaminedSource) -> Iterator[Finding]:
 def known_character_set(source: ExaminedSource) -> Iterator[Finding]:
     """One finding, advice, when the database's character set is not known here: the rule `character-set`."""
     if (found := character_set(source.connection)) not in CHARACTER_SETS:
-        problem = f"the character set {found} is not known here: text in rows from before an ALTER TABLE cannot be read"
-        yield advice(
-            "character-set", problem, "log.mining.strategy=redo_log_catalog, with which no row comes as stored bytes"
-        )
+        problem = f"the character set {found} is not supported: text in rows from before an ALTER TABLE cannot be read"
+        yield advice("character-set", problem, "log.mining.strategy=redo_log_catalog; no row is then shown as stored bytes")
 
 
 def pdb_open(source: ExaminedSource) -> Iterator[Finding]:

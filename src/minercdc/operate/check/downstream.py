@@ -58,10 +58,10 @@ def downstream_transport(source: ExaminedSource) -> Iterator[Finding]:
         holes = sorted(set(range(there[0], there[-1])) - set(there))
         if holes:
             shown = ", ".join(map(str, holes[:5])) + (" .." if len(holes) > 5 else "")
-            problem = f"thread {thread}: logs are missing in the downstream database, while later ones are there: {shown}"
+            problem = f"thread {thread}: logs are missing in the downstream database, although later ones exist: {shown}"
             yield advice("downstream-transport", problem, _SEE)
         if there[-1] + 1 < newest:  # the newest one may be on its way
-            problem = f"thread {thread}: the logs up to {newest} are archived, and none after {there[-1]} has reached the downstream database"
+            problem = f"thread {thread}: the logs up to {newest} are archived, but none after {there[-1]} has reached the downstream database"
             yield advice("downstream-transport", problem, _SEE)
 
 

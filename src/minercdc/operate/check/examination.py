@@ -65,8 +65,8 @@ def examine(config: ConnectorConfig, broker: Sequence[Finding] | None = None) ->
 
 
 def _of_database(config: ConnectorConfig, name: str, tables: list[TableSchema], *, redo: bool) -> Iterator[Finding]:
-    """What the rules of one database find: those of its tables only if it is open. Connections that it opens are closed once it
-    is iterated to its end. Raises SourceError, PrerequisiteError or ConfigError.
+    """What the rules of one database find: those of its tables only if it is open. Connections that it opens are closed
+    once it is iterated to its end.
 
     :param name: of the database, one of `database_names`.
     :param tables: the captured tables are added to it.
@@ -87,7 +87,7 @@ def _of_database(config: ConnectorConfig, name: str, tables: list[TableSchema], 
 
 
 def _source(config: ConnectorConfig, connection: oracledb.Connection, tables: Sequence[TableSchema] = ()) -> ExaminedSource:
-    """The source, as the session of `connection` sees it. Raises SourceError or PrerequisiteError."""
+    """The source, as the session of `connection` sees it."""
     adapter = adapter_factory(config.database.database_connection_adapter)
     return ExaminedSource(
         config,
@@ -101,7 +101,7 @@ def _source(config: ConnectorConfig, connection: oracledb.Connection, tables: Se
 
 
 def _of_redo(source: ExaminedSource) -> Iterator[Finding]:
-    """What the rules of redo find, and those of the secondary database where it is mined. Raises as `_of_database`."""
+    """What the rules of redo find, and those of the secondary database where it is mined."""
     yield from list(_examined(source, database.OF_REDO))
     secondary = source.config.secondary
     if secondary.is_mined:

@@ -12,9 +12,9 @@ from minercdc.oracle.prerequisites import Finding
 _INTRODUCTION = """\
 # What `minercdc check` examines
 
-Look up a rule of a finding, or a privilege. Made by `minercdc check --rules`; do not edit.
+Look up the rule of a finding, or a privilege. Made by `minercdc check --rules`; do not edit.
 
-`minercdc check CONFIG` prints each rule that does not hold, with what is wrong, what the rule is for, and the statement that repairs it:
+`minercdc check CONFIG` prints each rule that does not hold, with the problem, the purpose of the rule, and the statement that repairs it:
 
 | word | means |
 |---|---|
@@ -22,9 +22,9 @@ Look up a rule of a finding, or a privilege. Made by `minercdc check --rules`; d
 | `advice` | capture works with less, or is at risk |
 | `unknown` | the rule could not be examined; the statement lets it be |
 
-Exit status 3: capture cannot start. Rules are examined by what the configured adapter and options need. Nothing is written to Oracle or
-Kafka; tables are locked in ROW SHARE mode for a moment where it is not known otherwise whether they may be. Without the privileges that
-capture needs, only those are listed. On Amazon RDS (the user RDSADMIN is there) statements are those of `rdsadmin`.
+Exit status 3: capture cannot start. The configured adapter and options determine which rules are examined. Nothing is written to Oracle or
+Kafka; to find out whether tables may be locked, they are briefly locked in ROW SHARE mode. If privileges for capture
+are missing, only those are listed. On Amazon RDS (the user RDSADMIN is there) statements are those of `rdsadmin`.
 
 ## Rules
 """
@@ -53,7 +53,7 @@ def checks_page() -> str:
         _INTRODUCTION,
         f"{len(RULES)} rules.",
         "",
-        "| rule | holds when | what it is for | repaired by |",
+        "| rule | holds when | purpose | repaired by |",
         "|---|---|---|---|",
     ]
     lines += [f"| `{rule.name}` | {rule.holds} | {rule.purpose} | `{rule.repair}` |" for rule in RULES]

@@ -31,7 +31,7 @@ def standby_apply(source: ExaminedSource) -> Iterator[Finding]:
     if mode != "READ ONLY WITH APPLY":
         fix = "On the standby: ALTER DATABASE RECOVER MANAGED STANDBY DATABASE DISCONNECT FROM SESSION;"
         yield advice(
-            "standby-apply", f"the standby is {mode}: redo is not applied, and nothing is captured until it is", fix
+            "standby-apply", f"the standby is {mode}: it does not apply redo, and nothing is captured until it does", fix
         )
 
 
@@ -46,7 +46,7 @@ def standby_transport(source: ExaminedSource) -> Iterator[Finding]:
                 "See why: SELECT DEST_NAME, STATUS, ERROR FROM V$ARCHIVE_DEST_STATUS WHERE TYPE = 'PHYSICAL'; then ALTER SYSTEM SET"
                 " LOG_ARCHIVE_DEST_STATE_n = ENABLE;"
             )
-            problem = f"thread {thread}: the logs up to {sequence} are archived, and none after {first - 1} has reached the standby"
+            problem = f"thread {thread}: the logs up to {sequence} are archived, but none after {first - 1} has reached the standby"
             yield advice("standby-transport", problem, fix)
 
 

@@ -48,7 +48,7 @@ def grants(config: ConnectorConfig, tables: Sequence[TableId], *, several_instan
         inside = name if database.has_several_pdbs else None
         found = [one for one in tables if inside in (None, one.database)]
         if not found:
-            yield "-- No table to capture is seen. The user needs this on each of them; a plan names them then:"
+            yield "-- No table to capture is visible. The user needs this on each captured table; a plan then names them:"
             yield f"--   GRANT SELECT, FLASHBACK ON schema.table TO {user};"
         yield from _in_database(config, user, found, inside)
     if config.secondary.is_downstream:
@@ -93,7 +93,7 @@ def _of_views(config: ConnectorConfig, *, several_instances: bool) -> Iterator[G
 
 def _of_flush_table(config: ConnectorConfig, user: str) -> Iterator[str]:
     if _adapter(config).family == "logminer" and (table := config.log_mining.minercdc_log_mining_flush_table):
-        yield f"-- For {table.upper()}, which the connector makes in the user's default tablespace, with a quota there:"
+        yield f"-- For {table.upper()}, which the connector creates in the user's default tablespace; the user needs a quota there:"
         yield CREATE_TABLE.statement(user)
 
 

@@ -1,4 +1,4 @@
-"""What the rules of `minercdc check` examine of the source database, and how they report."""
+"""The source database as the rules of `minercdc check` examine it, and the form of their reports."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
     try:
         session = connected(config, database_names(config.database)[0])
     except PrerequisiteError:
-        yield from ("", "grants, by a DBA, without which there is no session to plan from:")
+        yield from ("", "grants by a DBA, needed first for a session to plan from:")
         yield from (f"  {one}" for one in grants_of_session(config))
         raise
     with closing(session) as connection:
@@ -80,8 +80,8 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
 
 
 def _start(config: ConnectorConfig, silent: Finding | None) -> Generator[str, None, tuple[bool, TopicNames]]:
-    """Yields lines; returns whether rows are read, and the names of topics. What is stored and cannot be read counts as nothing
-    stored. Raises ConfigError as `TopicNames`, and when a custom `snapshot.mode` cannot be loaded.
+    """Yields lines; returns whether rows are read, and the names of topics. What is stored and cannot be read counts as
+    nothing stored.
 
     :param silent: that Kafka does not answer, where it is the sink: nothing is requested of it.
     """
@@ -91,7 +91,7 @@ def _start(config: ConnectorConfig, silent: Finding | None) -> Generator[str, No
     except MinerCdcError as error:
         reason = error.message
     if reason:
-        yield f"start: what is stored cannot be read: {reason}"
+        yield f"start: the stored state cannot be read: {reason}"
     under_way = stored is not None and stored.offset.position is None
     steps = decision_of(config.snapshot)(Start(stored is not None, under_way))
     first = "is taken for the first one" if reason else "is the first one: there is no offset"
@@ -110,7 +110,7 @@ def _reads_redo(config: ConnectorConfig) -> bool:
 
 
 def _has_several_instances(connection: oracledb.Connection) -> bool:
-    """False, too, where V$THREAD is not granted yet: once it is, a later plan has the grants for several. Raises SourceError."""
+    """False, too, where V$THREAD is not granted yet: once it is, a later plan has the grants for several."""
     try:
         return transactions_view(connection).startswith("G")
     except PrerequisiteError:
@@ -121,7 +121,7 @@ def _shown(tables: Sequence[TablePlan], names: TableNames) -> Iterator[str]:
     yield f"tables: {len(tables)}"
     for table in tables:
         there = {True: "", False: ", to be created", None: ""}[table.exists]
-        rows = "rows not known: no statistics" if table.rows is None else f"about {table.rows:,} rows"
+        rows = "unknown number of rows: no statistics" if table.rows is None else f"about {table.rows:,} rows"
         name = names.of(table.schema.id)
         if table.refused is not None:
             yield f"  {name}: not published: {table.refused.message}"
@@ -149,17 +149,17 @@ def _times(
             cursor.execute(_REDO)
             size, seconds = cursor.fetchone() or (None, None)
     except MinerCdcError as error:
-        yield f"redo: not known: {error.message}"
+        yield f"redo: unknown: {error.message}"
         return
     if size and seconds:
-        yield f"redo: {float(size) / float(seconds) / 1e6:.2f} MB/s on average over the archived logs of the last day; all of it is read, captured or not"
+        yield f"redo: {float(size) / float(seconds) / 1e6:.2f} MB/s on average over the archived logs of the last day; the connector reads all of it, captured or not"
     else:
-        yield "redo: not known: no log was archived within a day"
+        yield "redo: unknown: no log was archived within a day"
 
 
 def _findings(config: ConnectorConfig, of_kafka: Sequence[Finding]) -> Iterator[str]:
     findings = [*of_kafka, *check_prerequisites(config)]
-    yield "ready" if not findings else "to be done first, or to be known (`minercdc check CONFIG`):"
+    yield "ready" if not findings else "to do first, or to note (`minercdc check CONFIG`):"
     for one in findings:
         yield f"  {'missing' if one.blocking or one.suspends else 'advice'}: {one.problem}"
         yield f"    {one.fix}"

@@ -37,7 +37,7 @@ def key_findings(tables: Sequence[TableSchema], has_key: Sequence[bool], names: 
         if not keyed:
             inside = "" if names.database else f"In {table.id.database}: "
             fix = f'{inside}ALTER TABLE "{table.id.schema}"."{table.id.table}" ADD PRIMARY KEY (its columns); or message.key.columns={table.id}:its columns'
-            yield advice("keys", f"{names.of(table.id)} has no key of NOT NULL columns: its records have none", fix)
+            yield advice("keys", f"{names.of(table.id)} has no key of NOT NULL columns: its records have no key", fix)
 
 
 def topic_findings(
@@ -64,7 +64,7 @@ def topic_findings(
             if topic not in there:
                 name = named.of(table_id)
                 fix = f"kafka-topics.sh --bootstrap-server {client.brokers} --create --topic {topic}"
-                yield advice("table-topics", f"topic {topic} of {name} is not there, and topic.creation.enable=false", fix)
+                yield advice("table-topics", f"topic {topic} of {name} does not exist, and topic.creation.enable=false", fix)
     keyless = [
         by_table[table.id] for table, keyed in zip(tables, has_key, strict=True) if not keyed and table.id in by_table
     ]
@@ -120,5 +120,5 @@ def state_findings(directory: Path) -> Iterator[Finding]:
         return
     free = shutil.disk_usage(place).free
     if free < _LEAST_ROOM:
-        problem = f"minercdc.state.dir: {place} has {free >> 20} MiB left, and rows of open transactions may wait there"
+        problem = f"minercdc.state.dir: {place} has {free >> 20} MiB left, and rows of open transactions may be stored there"
         yield advice("state-directory", problem, "Free some room, or name another directory by minercdc.state.dir.")

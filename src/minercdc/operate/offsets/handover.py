@@ -56,7 +56,7 @@ class Handover:
                 " with snapshot.mode=recovery, or let it pass the CREATE TABLE, and read the table then"
             )
         if scn < since:
-            return f"the connector has its changes from SCN {since} on, and {scn} is before"
+            return f"the connector has its changes from SCN {since} on, but {scn} is earlier"
         if table in self.suspended:
             return "the connector leaves its changes out, since the table is suspended; send resume-table first"
         return ""
@@ -80,7 +80,9 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
     need_kafka(config, "`minercdc lake snapshot`")
     if config.history.file is not None:
         raise ConfigError(
-            ["schema.history.internal: the lake learns the tables from the schema history's topic, a file will not do"]
+            [
+                "schema.history.internal: the lake reads the tables from the topic of the schema history; a file is not supported"
+            ]
         )
     client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), TopicNames(config)
 
@@ -107,7 +109,7 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
 
 def _begin(config: ConnectorConfig, scn: int | None) -> None:
     """Store the structures, and the position to stream from, as a start with `snapshot.mode=no_data` does: it claims the
-    connector's name. Raises as `engine.run_once`.
+    connector's name.
 
     :param scn: to stream from; None: the present one.
     """
@@ -118,9 +120,7 @@ def _begin(config: ConnectorConfig, scn: int | None) -> None:
 
 
 def _readable(config: ConnectorConfig, offset: Offset) -> Position:
-    """The position that the stream goes on from; during an initial snapshot, the one after it. Raises the adapter's error
-    (LogGapError) when redo of it is gone, SourceError for an offset without a position, ConfigError for one of another
-    family of adapters, SourceError or PrerequisiteError when the database fails."""
+    """The position that the stream goes on from; during an initial snapshot, the one after it."""
     adopted = adopt(offset, config.database.database_connection_adapter, handover_scn=None)
     assert adopted is not None
     saved = adopted.position

@@ -107,7 +107,7 @@ def refuse_running(config: ConnectorConfig) -> None:
     if is_here or _has_members(config):
         raise ConfigError(
             [f"connector {config.identity.name} is running; stop it first"],
-            hint="Its offset is moved only while it is stopped: else what it delivers next would belong to neither place.",
+            hint="The offset can be moved only while the connector is stopped: otherwise its next delivery would match neither position.",
         )
 
 
@@ -140,8 +140,8 @@ def look_import(config: ConnectorConfig, file: Path) -> Repositioning:
     name, prefix, given = from_document(text, str(file))
     if prefix != config.identity.topic_prefix:
         raise ConfigError(
-            [f"{file} is of topic.prefix {prefix}, and the configuration has {config.identity.topic_prefix}"],
-            hint="Records of the two connectors go to other topics, so that neither would have all of them.",
+            [f"{file} is of topic.prefix {prefix}, but the configuration has {config.identity.topic_prefix}"],
+            hint="The two connectors write to different topics, so no topic would have all records.",
         )
     before = read_stored(config)
     adopted = adopt(given.offset, config.database.database_connection_adapter, handover_scn=None)
@@ -156,7 +156,7 @@ def look_import(config: ConnectorConfig, file: Path) -> Repositioning:
         lines.append("its initial snapshot goes on as of the same SCN")
     lines += _consequences(config, before, position.delivered_scn)
     if changed:
-        lines.append(f"structures of {len(wanted)} tables are stored in the schema history, in place of those in it")
+        lines.append(f"structures of {len(wanted)} tables are stored in the schema history, replacing those in it")
     return Repositioning(config, before, adopted, tuple(wanted.values()) if changed else None, tuple(lines))
 
 
@@ -174,8 +174,8 @@ def look_set(config: ConnectorConfig, scn: int | None, time: str | None) -> Repo
     before = read_stored(config)
     if before is not None and before.offset.position is None and before.offset.snapshot is not None:
         raise ConfigError(
-            ["the initial snapshot is not complete: it has an SCN of its own"],
-            hint="Let it end; or `minercdc offsets reset CONFIG`, and start with minercdc.start.scn and snapshot.mode=no_data.",
+            ["the initial snapshot is not complete: it has a separate SCN"],
+            hint="Let it finish; or `minercdc offsets reset CONFIG`, and start with minercdc.start.scn and snapshot.mode=no_data.",
         )
     now = _look_up(config, scn, time)
     scn = now.scn
@@ -190,13 +190,13 @@ def look_set(config: ConnectorConfig, scn: int | None, time: str | None) -> Repo
         suspended=before.offset.suspended if before else (),
     )
     lines = [
-        f"connector {config.identity.name} goes on after SCN {scn} ({now.time}); redo is read from {position}, and it is there"
+        f"connector {config.identity.name} goes on after SCN {scn} ({now.time}); redo is read from {position}, and exists"
     ]
     lines += [*_stored_lines(config, before), *_consequences(config, before, scn)]
     if unsure:
         names = ", ".join(map(table_names(config).of, unsure))
         lines.append(
-            f"DDL about then or since on {names}, which the schema history does not have: rows from before it may not be decodable"
+            f"DDL on {names} about then or later is not in the schema history: rows from before it may not be decodable"
         )
     return Repositioning(config, before, offset, tuple(tables), tuple(lines))
 
@@ -249,7 +249,7 @@ def look_reset(config: ConnectorConfig) -> Repositioning:
     if before is None:
         raise ConfigError([f"connector {config.identity.name} has no offset to remove"])
     mode = config.snapshot.snapshot_mode
-    lines = [*_stored_lines(config, before), f"it is removed: the next start is the first one, with snapshot.mode={mode}"]
+    lines = [*_stored_lines(config, before), f"it is removed: the next start is a first start, with snapshot.mode={mode}"]
     return Repositioning(config, before, None, None, (*lines, *repeated_lines(config, before.offset.signals)))
 
 
@@ -287,8 +287,7 @@ def _structures_at(
 
 
 def _checked_position(config: ConnectorConfig, offset: Offset) -> Position:
-    """Where the stream goes on from. Raises the adapter's error when it cannot, ConfigError for an offset without a
-    position or with one that the adapter does not read, SourceError or PrerequisiteError when the database fails."""
+    """Where the stream goes on from."""
     saved = offset.position
     if saved is None and offset.snapshot is not None:
         saved = offset.snapshot.start
@@ -315,16 +314,16 @@ def _stored_lines(config: ConnectorConfig, before: StoredOffset | None) -> Itera
     if offset.partial:
         partial = offset.partial
         yield (
-            f"transaction {partial.tx_id} (commit SCN {partial.commit_scn}) is delivered up to its change {partial.seq} only: the"
-            " stored offset is the only one that goes on within it"
+            f"transaction {partial.tx_id} (commit SCN {partial.commit_scn}) is delivered only up to its change"
+            f" {partial.seq}: only the stored offset can continue within it"
         )
     if offset.suspended:
-        yield f"suspended tables stay so: {', '.join(table.table for table in offset.suspended)}"
+        yield f"these tables remain suspended: {', '.join(table.table for table in offset.suspended)}"
 
 
 def _consequences(config: ConnectorConfig, before: StoredOffset | None, scn: int) -> Iterator[str]:
     """A line about what is delivered again, or never; none when nothing is stored, the initial snapshot is under way, or
-    neither is the case. Raises ConfigError when the stored position cannot be read.
+    neither is the case.
 
     :param scn: what was committed at or before it is not delivered from now on.
     """
@@ -333,14 +332,14 @@ def _consequences(config: ConnectorConfig, before: StoredOffset | None, scn: int
         return
     complete = max(delivered, before.offset.complete_scn - 1)
     if scn < delivered:
-        yield f"delivered again: what was committed after SCN {scn}, up to SCN {delivered}"
+        yield f"delivered again: changes committed after SCN {scn}, up to SCN {delivered}"
     elif scn > complete:
-        yield f"NEVER delivered: what was committed after SCN {complete}, up to SCN {scn}; only a snapshot brings those rows"
+        yield f"NEVER delivered: changes committed after SCN {complete}, up to SCN {scn}; only a snapshot reads those rows"
 
 
 def _in_utc(time: str) -> datetime:
     try:
         parsed = datetime.fromisoformat(time)
     except ValueError:
-        raise ConfigError([f"--time: {time!r} is no time of ISO 8601, such as 2026-11-23T05:00:00Z"]) from None
+        raise ConfigError([f"--time: {time!r} is not an ISO 8601 time, such as 2026-11-23T05:00:00Z"]) from None
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC).replace(tzinfo=None)

@@ -117,8 +117,7 @@ def read_stored(config: ConnectorConfig) -> StoredOffset | None:
 
 
 def _last_offset(config: ConnectorConfig, client: KafkaClient, topics: TopicNames) -> tuple[Offset | None, str]:
-    """The offset, None when there is none, and the place where it is stored. Raises SchemaHistoryError or SinkError, as
-    `read_stored`."""
+    """The offset, None when there is none, and the place where it is stored."""
     name = config.identity.name
     if config.sink.debezium_sink_type == "segments":
         stored = SegmentLog(config.sink.directory).last_offset()
@@ -223,13 +222,13 @@ def unread_findings(config: ConnectorConfig) -> Iterator[Finding]:
             if of_database(config.database, name).database_pdb_name and not pdb_is_open(connection):
                 continue
             for table in captured_later(connection, read_table_ids(connection, wanted, name), known, scn):
-                problem = f"{table_names(config).of(table)} is captured, and was not before: rows that it has already are not published, only their changes"
+                problem = f"{table_names(config).of(table)} is newly captured: its existing rows are not published, only their changes"
                 yield Finding(problem, how_to_read(table), blocking=False, rule="captured-later")
 
 
 def _unreached(config: ConnectorConfig, offset: Offset) -> MinerCdcError | None:
-    """Why the stream, or an unfinished snapshot, cannot go on from the offset in this database; None when it can, and for another
-    family's offset. Raises as `Adapter.unreadable`, and ConfigError for what is no position."""
+    """Why the stream, or an unfinished snapshot, cannot go on from the offset in this database; None when it can, and
+    for another family's offset."""
     family = adapter_factory(config.database.database_connection_adapter).family
     if adapter_factory(offset.adapter).family != family:
         return None
@@ -284,7 +283,7 @@ def report(config: ConnectorConfig, stored: StoredOffset) -> Iterator[tuple[str,
                 where = f"in {config.capture.minercdc_state_dir.absolute()}"
                 if topic := TopicNames(config).open_transactions:
                     where += f" and topic {topic}"
-                yield "kept rows", f"{where}: where they are not there, redo is read from the start of these transactions"
+                yield "kept rows", f"{where}: if they do not exist, redo is read from the start of these transactions"
         yield "database", _of_database(config, adapter, position, offset.snapshot)
     if offset.partial:
         partial = offset.partial
@@ -311,12 +310,12 @@ def _of_database(config: ConnectorConfig, adapter: Adapter, position: Position, 
         gap = _gap(config, adapter, position, snapshot)
     except MinerCdcError as error:
         return f"not asked: {error.message}"
-    return f"{times}; " + ("what is to be read is there" if gap is None else f"CANNOT GO ON: {gap.message}. {gap.hint}")
+    return f"{times}; " + ("all redo that is needed exists" if gap is None else f"CANNOT GO ON: {gap.message}. {gap.hint}")
 
 
 def _snapshot(state: SnapshotState | None) -> str:
     if state is None or state.completed:
-        return "complete, or none was due"
+        return "complete, or none was needed"
     done = sum(table.completed for table in state.tables)
     rows = sum(table.rows for table in state.tables)
     return f"under way as of SCN {state.scn}: {done} of {len(state.tables)} tables, {rows} rows"
@@ -345,7 +344,7 @@ def from_document(text: str, where: str) -> tuple[str, str, StoredOffset]:
     :param where: the document comes from, for messages.
     :raises ConfigError: it is none of ours, or of another version.
     """
-    hint = "It has to be what `minercdc offsets export` printed."
+    hint = "It must be the output of `minercdc offsets export`."
     try:
         document = _json(text)
         if (kind := member(document, "kind", str)) != _KIND:
@@ -358,14 +357,14 @@ def from_document(text: str, where: str) -> tuple[str, str, StoredOffset]:
     except SchemaHistoryError as error:
         raise ConfigError([error.message], hint=RUN_NEWER if error.hint == RUN_NEWER else hint) from None
     except ValueError as error:
-        raise ConfigError([f"{where} is no exported offset: {error}"], hint=hint) from None
+        raise ConfigError([f"{where} is not an exported offset: {error}"], hint=hint) from None
 
 
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ValueError(f"it is no JSON: {error}") from None
+        raise ValueError(f"it is not JSON: {error}") from None
 
 
 def _changes(items: list[Any]) -> Iterator[SchemaChange]:

@@ -32,7 +32,7 @@ VERSION: Final = 2
 """The newest version of the form; it rises when a line means something else than before, and all earlier versions are read
 for ever. A recording has the earliest that has all its lines: 1 has one pluggable database only."""
 WITH_PDBS: Final = 2
-_HINT = "It has to be what `minercdc record` wrote; record again."
+_HINT = "It must be a file that `minercdc record` wrote; record again."
 
 
 class RecordingWriter:
@@ -113,7 +113,7 @@ def lines_of(path: Path, spool: IO[bytes]) -> Iterator[tuple[dict[str, Any], int
         if document.get("kind") == "end":
             ended = True
             if document.get("sha256") != digest.hexdigest():
-                raise _unusable(path, "its checksum is another one: it is damaged")
+                raise _unusable(path, "its checksum differs: it is damaged")
         digest.update(line)
         spool.write(line)
         yield document, at, len(line)
@@ -136,10 +136,10 @@ def _check_head(path: Path, head: Mapping[str, Any]) -> None:
     version = head.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise ConfigError(
-            [f"{path} is a recording of version {version}, and this release reads up to {VERSION}"],
+            [f"{path} is a recording of version {version}, but this release reads at most {VERSION}"],
             hint=f"minercdc {head.get('minercdc')} wrote it: replay it with that release, or a later one.",
         )
 
 
 def _unusable(path: Path, why: str) -> ConfigError:
-    return ConfigError([f"{path} is no recording that can be replayed: {why}"], hint=_HINT)
+    return ConfigError([f"{path} is not a recording that can be replayed: {why}"], hint=_HINT)

@@ -112,7 +112,7 @@ class Player:
                     case "end":
                         end = line
         except (KeyError, TypeError, ValueError) as error:
-            raise ConfigError([f"{self._path} is no recording that can be replayed: {error!r}"]) from None
+            raise ConfigError([f"{self._path} is not a recording that can be replayed: {error!r}"]) from None
         self._clocks.reverse()
         for faults_met in self._connects.values():
             faults_met.reverse()
@@ -157,7 +157,7 @@ class Player:
             made = self.head.get("minercdc")
             raise ConfigError(
                 [f"{self._path} does not hold the answer to: {sql}"],
-                hint=f"It was recorded by minercdc {made}; what this release asks of the database besides is not in it.",
+                hint=f"It was recorded by minercdc {made}; it does not contain additional queries of this release.",
             )
         if used < len(found) and (to != ROOT or found[used].group == self._group):
             self._used[key] = used + 1

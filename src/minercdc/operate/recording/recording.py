@@ -214,13 +214,12 @@ def _present(config: ConnectorConfig) -> int:
 
 def _begin(stored: StoredOffset, *, replaced: bool) -> StoredOffset:
     """A copy of the stored offset to begin with: without signals and kept transactions, which are mined again from their
-    start; if `replaced`, without the texts of why tables are suspended. Raises ConfigError when the initial snapshot is not
-    complete, or the position is not of LogMiner."""
+    start; if `replaced`, without the texts of why tables are suspended."""
     offset = stored.offset
     if offset.position is None:
         raise ConfigError(
-            ["the initial snapshot is not complete, and a recording is one of the stream"],
-            hint="Let it end, and record then.",
+            ["the initial snapshot is not complete, and only the stream can be recorded"],
+            hint="Let it finish, then record.",
         )
     position = loaded(LogMinerPosition.from_json, offset.position, "LogMiner").mined_again()
     suspended = tuple(replace(one, reason="", fix="") for one in offset.suspended) if replaced else offset.suspended

@@ -121,8 +121,8 @@ class Replacement:
         return "".join(_HEX[mover.moved_below(_HEX.index(one.lower()), 16)] if one.lower() in _HEX else one for one in text)
 
     def _moment(self, text: str) -> str:
-        """A time as text moved by this object's span, up to five years; one without clock by whole days. A text that is no
-        time, or would leave the calendar, comes back as it is."""
+        """A time as text moved by this object's span, up to five years; one without clock by whole days. A text that is
+        not a time, or would leave the calendar, comes back as it is."""
         found = _MOMENT.fullmatch(text)
         if found is None:
             return text

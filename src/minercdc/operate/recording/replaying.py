@@ -102,7 +102,7 @@ def _differences(player: Player, tally: Tally, error: MinerCdcError | None) -> l
     if fewer:
         found.append(f"records by topic: {now}, when it was recorded {recorded['records']}")
     elif recorded["records"] == now and recorded["keys"] != tally.keys and not player.head["replaced"]:
-        found.append("keys, or which records are tombstones, are others than when it was recorded")
+        found.append("keys or tombstones differ from the recorded ones")
     if recorded["error"] != (error.code if error else ""):
         found.append(
             f"it ends with {error.code if error else 'no error'}, when it was recorded with {recorded['error'] or 'none'}"

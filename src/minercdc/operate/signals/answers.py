@@ -125,5 +125,5 @@ def answers(
         time.sleep(_INTERVAL_SECONDS)
     raise LocalServiceError(
         f"signal {identity}: no answer within {seconds:.0f} s",
-        hint="Does the connector run? The signal is not lost: it waits in its channel.",
+        hint="Check that the connector is running. The signal is not lost: it waits in its channel.",
     )

@@ -1,4 +1,4 @@
-"""Which signals a connector acts on once more when its offset is removed: how far the signal topic is read is part of the offset."""
+"""Finds the signals that a connector executes again when its offset, which has the read position of the signal topic, is removed."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def repeated_lines(config: ConnectorConfig, before: SignalState) -> Iterator[str
     try:
         types = _types(config, topic, until)
     except (SinkError, ConfigError) as error:
-        what = f"all of key {topic.key} before offset {until}; how many is not known: {error.message}"
+        what = f"all with key {topic.key} before offset {until}; their number is unknown: {error.message}"
     else:
         if not types:
             return
         what = f"{types.total()} that it has read before: " + ", ".join(f"{types[name]} {name}" for name in sorted(types))
-    yield f"signals: topic {topic.name} is read from its beginning, and acted on AGAIN are {what}"
+    yield f"signals: topic {topic.name} is read from its beginning; these signals are executed AGAIN: {what}"
     yield (
         f"  to prevent that, before the next start: delete the records of partition 0 of {topic.name} before offset {until}"
         " (kafka-delete-records.sh), or name another topic in signal.kafka.topic"
@@ -40,11 +40,8 @@ def repeated_lines(config: ConnectorConfig, before: SignalState) -> Iterator[str
 
 
 def _types(config: ConnectorConfig, topic: SignalTopicAddress, until: int) -> Counter[str]:
-    """How many signals of each type the topic holds for the connector before an offset, without those that it has refused.
-    Reads the topic from its beginning.
-
-    :raises ConfigError, SinkError: it cannot be read.
-    """
+    """How many signals of each type the topic holds for the connector before an offset, without those that it has
+    refused. Reads the topic from its beginning."""
     found: Counter[str] = Counter()
     kafka = config.kafka.model_copy(update={"minercdc_kafka_bootstrap_servers": topic.settings["bootstrap.servers"]})
     client = KafkaClient(kafka, config.topics, topic.settings)

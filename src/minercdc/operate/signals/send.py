@@ -48,7 +48,7 @@ def usable_channel(config: ConnectorConfig, without: str = "") -> str:
             return channel
     raise ConfigError(
         [
-            "signal.enabled.channels: no channel of it can be used from here: add kafka (or file, or http with minercdc.http.port),"
+            "signal.enabled.channels: none of its channels can be used from this process: add kafka (or file, or http with minercdc.http.port),"
             " or set signal.data.collection for source; then restart the connector"
         ]
     )
@@ -83,7 +83,9 @@ def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, Json
     elif channel == "http":
         port = config.signals.minercdc_http_port
         if not port:
-            raise ConfigError(["minercdc.http.port: 0 is any free port, which only the connector knows: name one"])
+            raise ConfigError(
+                ["minercdc.http.port: 0 means any free port, which only the connector knows: give a port number"]
+            )
         post_signal(config.signals.minercdc_http_host, port, signal, http_token(config))
     else:
         raise ConfigError([f"signal.enabled.channels: {channel} cannot be used from another process"])

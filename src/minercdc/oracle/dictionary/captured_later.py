@@ -1,4 +1,4 @@
-"""Finds tables that are captured and were not when the snapshot was taken: rows that they had by then reach no reader."""
+"""Finds tables that are captured but were not when the snapshot was taken: their older rows reach no reader."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def captured_later(
 def unread_rows(table: TableId) -> str:
     """What becomes of the rows that such a table has, for the log, with the command that has them read."""
     return (
-        f"{table} is captured, and was not before: rows that it has already are not published, only their changes."
+        f"{table} is newly captured: its existing rows are not published, only their changes."
         f"  To read them: {how_to_read(table)}"
     )
 

@@ -96,6 +96,6 @@ def fetch_columns(
     try:
         first = next(batches, None)
     except (TypeError, oracledb.NotSupportedError) as error:
-        _log.info("the driver does not give rows as columns: %s", error)
+        _log.info("the driver cannot fetch rows column by column: %s", error)
         return None
     return batches if first is None else chain([first], batches)

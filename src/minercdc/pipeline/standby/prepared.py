@@ -1,4 +1,4 @@
-"""What a standby has at hand when it takes over: schema history, and what a check of the database found a moment ago."""
+"""Keeps data ready for a take-over by a standby: the schema history, and a recent check of the database."""
 
 from __future__ import annotations
 

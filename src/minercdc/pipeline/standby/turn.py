@@ -1,5 +1,5 @@
-"""Whether it is this standby's turn. No I/O and no clock: what was seen goes in, a reason comes out; `Turn` remembers what it saw
-of the owner before."""
+"""Decides whether this standby takes over. No I/O and no clock: the input is an observation, the result a reason; `Turn` remembers earlier
+observations of the owner."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def open_mapped(path: Path, size: int) -> tuple[EventBuffer, MappedFile]:
 
 
 def _windows(file: MappedFile, state: State) -> Iterator[tuple[int, int, int]]:
-    """(SCN, place, SCN before) of each window. Raises RelayDataError at the first one that is not valid."""
+    """(SCN, place, SCN before) of each window."""
     size, data = file.size, file.data
     if not (0 <= state.tail - state.head <= size) or state.prev_scn > state.max_scn:
         raise RelayDataError(f"the state of the buffer contradicts itself: {state}")

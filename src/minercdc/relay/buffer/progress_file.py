@@ -1,4 +1,4 @@
-"""What a relay keeps on disk besides its buffer: the offset of its source, and the file of the newest window's SCN.
+"""The files of a relay besides its buffer: the offset of its source, and the file of the newest window's SCN.
 
 offset.json    {"scn": "5984592768094", "offset": ".."}    stored after the windows up to this SCN are published
 max.scn        5984592768094:Thu Dec 13 00:54:07 UTC 2012  as of Databus; for people, and for a start without an offset

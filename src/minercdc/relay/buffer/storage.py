@@ -1,4 +1,4 @@
-"""Where the bytes of a buffer are, and what is kept beside them."""
+"""The storage of a buffer's bytes, and of the state that belongs to them."""
 
 from __future__ import annotations
 

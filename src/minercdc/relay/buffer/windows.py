@@ -198,7 +198,7 @@ class EventBuffer:
             self._show(State(head, state.tail, before if head < state.tail else state.max_scn, state.max_scn))
 
     def _window_from(self, place: int, least: int) -> tuple[int, int]:
-        """The first begin of a window at or after `least`, from `place` on; and the SCN before it. Raises as `_end_of_window`."""
+        """The first begin of a window at or after `least`, from `place` on; and the SCN before it."""
         before = self._state.prev_scn
         while place < least:
             before = self._sequence_at(place)
@@ -254,7 +254,7 @@ class EventBuffer:
         return sequence_of(self._copy(place, place + PREFIX))
 
     def _end_of_window(self, place: int) -> int:
-        """Where the window of `place` ends; the tail for none. Raises RelayError when the length of an event is damaged."""
+        """Where the window of `place` ends; the tail for none."""
         tail = self._state.tail
         while place < tail:
             prefix = self._copy(place, place + PREFIX)

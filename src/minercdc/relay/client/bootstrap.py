@@ -1,4 +1,4 @@
-"""What a client does that fell off its relay: read the tables as of an SCN, and go on with the windows after that."""
+"""Bootstrap of a client whose position the relay no longer holds: reads the tables as of an SCN, and continues with later windows."""
 
 from __future__ import annotations
 

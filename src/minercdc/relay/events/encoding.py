@@ -94,9 +94,8 @@ class RelayEncoder:
             return self._events(event, self._compile(table, error.column))
 
     def _schema_change(self, change: SchemaChange) -> Sequence[Record]:
-        """Put the schema of a new shape into the registry, before its first row. Returns a record with topic TRUNCATED for
-        a TRUNCATE, which is logged as a warning, else none; nothing is done for a table that is not captured. Raises as
-        `encode`."""
+        """Put the schema of a new shape into the registry, before its first row. Returns a record with topic TRUNCATED
+        for a TRUNCATE, which is logged as a warning, else none; nothing is done for a table that is not captured."""
         if not self._captured(change.table):
             return ()
         if change.truncate:

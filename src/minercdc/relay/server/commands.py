@@ -1,4 +1,4 @@
-"""What an operator can have a running relay do: /relayCommand/NAME, as of Databus.
+"""Commands of an operator to a running relay: /relayCommand/NAME, as in Databus.
 
 Whoever reaches the port can send them, so they are off unless `minercdc.relay.commands` is set.
 """
@@ -47,7 +47,7 @@ class Commands:
         return list(self._known)
 
     def run(self, name: str) -> str:
-        """Do what a command says; returns the text for who sent it.
+        """Do what a command says; returns the reply text.
 
         :raises KeyError: there is no such command.
         :raises RelayDataError: the buffer is damaged.
@@ -80,8 +80,8 @@ class Commands:
         return json.dumps(shown, separators=(",", ":"))
 
     def _validated(self) -> str:
-        """Checksums and order of all events. Begins again when the oldest ones are overwritten meanwhile, a few times, then
-        it raises OvertakenError. Raises RelayDataError for a damaged event."""
+        """Checksums and order of all events. Begins again when the oldest ones are overwritten meanwhile, a few times,
+        then it raises OvertakenError."""
         for left in reversed(range(_TRIES)):
             try:
                 return self._examined(self._buffer.state)

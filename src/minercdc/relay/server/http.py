@@ -61,7 +61,7 @@ def serve(
     except OSError as error:
         raise LocalServiceError(
             f"port {port} of {host} cannot be listened on: {error}",
-            hint="Change minercdc.relay.port, or end what uses it.",
+            hint="Change minercdc.relay.port, or stop the program that uses it.",
         ) from None
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="relay http", daemon=True)
     thread.start()
@@ -126,14 +126,13 @@ class _Handler(StreamRequestHandler):
     hosts: ClassVar[frozenset[str]]
 
     def handle(self) -> None:
-        """Answer requests until the client closes the connection, or is idle for too long. Raises OSError when the
-        connection fails in another way."""
+        """Answer requests until the client closes the connection, or is idle for too long."""
         with suppress(TimeoutError, ConnectionError):
             while self._one_request():
                 pass
 
     def _one_request(self) -> bool:
-        """Answer one request; returns whether another one may follow. Raises OSError when the client is gone."""
+        """Answer one request; returns whether another one may follow."""
         line = self.rfile.readline(_LONGEST_LINE).strip()
         if not line:
             return False
@@ -150,8 +149,8 @@ class _Handler(StreamRequestHandler):
         return not closes
 
     def _headers(self) -> dict[str, str] | None:
-        """The headers by lower-case name; None when they are too many, too long, cut off as the client has closed, or one is
-        not of the form `name: value`. Raises OSError when the connection breaks, or nothing comes for too long."""
+        """The headers by lower-case name; None when they are too many, too long, cut off as the client has closed, or
+        one is not of the form `name: value`."""
         found: dict[str, str] = {}
         while len(found) < _MOST_HEADERS:
             line = self.rfile.readline(_LONGEST_LINE)
@@ -212,7 +211,7 @@ class _Handler(StreamRequestHandler):
             self._send(begin + b"%x\r\n" % len(first), first, f"\r\n0\r\n{lines}\r\n".encode("latin-1"))
 
     def _send(self, *parts: bytes) -> None:
-        """Send all bytes, without joining them. Raises OSError when the client takes none for too long, or is gone."""
+        """Send all bytes, without joining them."""
         connection = self.connection
         connection.settimeout(self.send_timeout)
         views = [memoryview(part) for part in parts if part]

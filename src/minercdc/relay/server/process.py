@@ -84,7 +84,7 @@ class Relay:
 
     def _opened(self) -> EventBuffer:
         """The buffer, at the place where what fills it goes on. Sets `_begin_after`, an SCN or 0, for a start without a
-        stored offset. Raises RelayError when a file cannot be used."""
+        stored offset."""
         relay = self._config.relay
         stored, noted = self._offsets.load(), self._max_scn.load()
         if relay.minercdc_relay_buffer_type == "mapped":

@@ -153,7 +153,7 @@ class Requests:
         return reply
 
     def _wanted(self, parameters: Mapping[str, str], *, empty_is_all: bool) -> set[int]:
-        """Source ids of parameter `sources`; without it all with `empty_is_all`. Raises RefusedError for an unknown one."""
+        """Source ids of parameter `sources`; without it all with `empty_is_all`."""
         text = parameters.get("sources", "")
         known = {source.id for source in self._registry.sources()}
         if not text and empty_is_all:
@@ -201,8 +201,7 @@ class Requests:
 
     def _wait(self, checkpoint: Checkpoint, wait_ms: int, linger_ms: int) -> None:
         """Parameters of ours: `waitMs`, to wait so long for a window, where Databus answers at once with nothing;
-        `lingerMs`, to wait so long for more of them, while there is little: fewer and larger answers. Raises as
-        `EventBuffer.start_of`."""
+        `lingerMs`, to wait so long for more of them, while there is little: fewer and larger answers."""
         if not wait_ms and not linger_ms:
             return
         begin = self._buffer.start_of(checkpoint)
@@ -275,8 +274,7 @@ class Requests:
 
     def _container_statistics(self, rest: list[str], _: Mapping[str, str]) -> Reply:
         """The answer of
-         /containerStats/{inbound,outbound}/events/{total,sources,source/<id>,psources,psource/<name>,clients,client/<id>}
-        Raises RefusedError for other paths."""
+        /containerStats/{inbound,outbound}/events/{total,sources,source/<id>,psources,psource/<name>,clients,client/<id>}"""
         statistics = self._statistics
         if rest[:2] == ["inbound", "events"]:
             return _json(_shown(rest[2:], statistics.total_in, statistics.by_source_in, {}, self._name))
@@ -285,8 +283,7 @@ class Requests:
         raise _invalid("path", "/".join(rest), "/containerStats/{inbound,outbound}/events/total")
 
     def _relay_statistics(self, rest: list[str], _: Mapping[str, str]) -> Reply:
-        """The answer of /relayStats/outbound/http/{total,sources,source/<id>,clients,client/<id>}. Raises RefusedError for
-        other paths."""
+        """The answer of /relayStats/outbound/http/{total,sources,source/<id>,clients,client/<id>}."""
         if rest[:2] != ["outbound", "http"]:
             raise _invalid("path", "/".join(rest), "/relayStats/outbound/http/total")
         statistics = self._statistics

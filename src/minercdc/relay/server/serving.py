@@ -1,4 +1,4 @@
-"""What /stream answers: a slice of the buffer, or the events of it that pass the filters."""
+"""The answer of /stream: a slice of the buffer, or the events of it that pass the filters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a relay has taken in and given out, by source and by client; the answers of /containerStats and /relayStats."""
+"""Statistics of a relay's input and output, by source and by client; the answers of /containerStats and /relayStats."""
 
 from __future__ import annotations
 

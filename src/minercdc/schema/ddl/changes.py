@@ -202,8 +202,7 @@ class _Altering:
             self._stored = [*(until if is_whole else known), _ARCHIVE_STATE]
 
     def _index(self, name: str) -> int | None:
-        """Position of a column; None for one that is virtual, or left out for its type. Raises ShapeUnclear when that is not
-        known, since the stored columns are not."""
+        """Position of a column; None for one that is virtual, or left out for its type."""
         for i, column in enumerate(self._columns):
             if column.name == name:
                 return i

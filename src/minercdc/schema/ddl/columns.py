@@ -172,8 +172,7 @@ def data_type(tokens: Tokens) -> tuple[str, int | None, int | None]:
 
 
 def _arguments(tokens: Tokens) -> list[int | None]:
-    """Step over `(10,2)`, `(*,0)` or `(20 CHAR)`, and return its one or two numbers; a star is None. Raises Unknown for anything
-    else."""
+    """Step over `(10,2)`, `(*,0)` or `(20 CHAR)`, and return its one or two numbers; a star is None."""
     tokens.expect("(")
     arguments: list[int | None] = [None if tokens.take("*") else tokens.number()]
     if tokens.take(","):
@@ -195,8 +194,8 @@ def _interval(tokens: Tokens) -> tuple[str, int | None, int | None]:
 
 
 def _properties(tokens: Tokens, found: Defined) -> None:
-    """Read the clauses up to the end of the column's definition, and step over them; those that say nothing of the shape are
-    passed over. Raises Unknown for text that ends early."""
+    """Read the clauses up to the end of the column's definition, and step over them; those that say nothing of the shape
+    are passed over."""
     while True:
         if tokens.word() in ("ADD", "DROP") and tokens.peek(1)[1] in ("DOMAIN", "IDENTITY", "ANNOTATIONS"):
             _added_or_dropped(tokens, found)
@@ -274,8 +273,8 @@ def _references(tokens: Tokens) -> None:
 
 
 def _generated(tokens: Tokens, found: Defined) -> None:
-    """Step over what makes a column virtual, or an identity column, whose default, a sequence that Oracle names, is not in the
-    text. Raises Unknown for anything else."""
+    """Step over what makes a column virtual, or an identity column, whose default, a sequence that Oracle names, is not
+    in the text."""
     if tokens.take("GENERATED") and not tokens.take("ALWAYS") and tokens.take("BY", "DEFAULT") and tokens.take("ON", "NULL"):
         _for_insert(tokens)
     tokens.expect("AS")
@@ -306,8 +305,8 @@ _AFTER_DEFAULT: Final = frozenset(
 
 
 def _default(tokens: Tokens) -> tuple[str | None, bool]:
-    """Step over what follows DEFAULT: its expression as it is written, as the dictionary keeps it, None for NULL; and whether
-    it is ON NULL. Raises Unknown when a parenthesis is not closed."""
+    """Step over what follows DEFAULT: its expression as it is written, as the dictionary keeps it, None for NULL; and
+    whether it is ON NULL."""
     on_null = tokens.take("ON", "NULL")
     if on_null:
         _for_insert(tokens)

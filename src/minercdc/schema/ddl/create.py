@@ -126,7 +126,7 @@ def _table(tokens: Tokens, name: TableName) -> CreateTable:
 
 
 def _set_state(tokens: Tokens, table: _Table) -> None:
-    """Read ENABLE or DISABLE of a constraint after the list of columns, and set it. Raises Unknown for text that is none."""
+    """Read ENABLE or DISABLE of a constraint after the list of columns, and set it."""
     state = State()
     while tokens.word() not in ("PRIMARY", "UNIQUE", "CONSTRAINT"):
         take_state(tokens, state)
@@ -157,8 +157,7 @@ def _out_of_line(tokens: Tokens, table: _Table) -> None:
 
 
 def _from_query(tokens: Tokens, table: _Table) -> CreateTable:
-    """CREATE TABLE .. AS SELECT: names by the list of columns, else by the query; types are not in the text. Raises Unknown where the
-    text does not say all names."""
+    """CREATE TABLE .. AS SELECT: names by the list of columns, else by the query; types are not in the text."""
     tokens.at += 1
     start = tokens.at
     try:

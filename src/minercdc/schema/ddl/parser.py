@@ -184,7 +184,7 @@ def _of_rows(effect: Effect) -> tuple[bool, bool]:
 
 
 def _clause(tokens: Tokens, found: _Altered) -> None:
-    """Read one clause, and note what it changes. Raises Unknown for text that is none, or does not say what it changes."""
+    """Read one clause, and note what it changes."""
     words = tokens.words_ahead(_FAR)
     if words[0] in ("ADD", "MODIFY") and (is_column(tokens, 1) or (len(words) > 2 and words[2] in _AFTER_A_NAME)):
         begin: tuple[str, ...] = (words[0],)
@@ -210,7 +210,7 @@ def _clause(tokens: Tokens, found: _Altered) -> None:
 
 
 def _read(tokens: Tokens, begin: tuple[str, ...]) -> list[Change]:
-    """The changes of a clause that begins with these words. Raises Unknown."""
+    """The changes of a clause that begins with these words."""
     if begin in (("ADD",), ("MODIFY",)):
         tokens.at += 1
         return _add(tokens) if begin == ("ADD",) else _modify(tokens)
@@ -235,7 +235,7 @@ def _read(tokens: Tokens, begin: tuple[str, ...]) -> list[Change]:
 
 
 def _period(tokens: Tokens, begin: tuple[str, ...]) -> None:
-    """Step over ADD PERIOD FOR name (start, end), which adds no stored column. Raises Unknown where Oracle makes the two."""
+    """Step over ADD PERIOD FOR name (start, end), which adds no stored column."""
     tokens.at += len(begin)
     tokens.name()
     if tokens.word() != "(":
@@ -244,8 +244,7 @@ def _period(tokens: Tokens, begin: tuple[str, ...]) -> None:
 
 
 def _skip_rest(tokens: Tokens, begin: tuple[str, ...]) -> Effect:
-    """Step over a clause that changes nothing, and return what the one that may follow changes: NOLOGGING MOVE. Raises Unknown when a
-    further clause follows."""
+    """Step over a clause that changes nothing, and return what the one that may follow changes: NOLOGGING MOVE."""
     effect = Effect.NOTHING
     tokens.at += len(begin) - (begin[-1] == "(")
     if begin == ("ILM",):
@@ -340,7 +339,7 @@ def _domain(tokens: Tokens, names: list[str]) -> list[Change]:
 
 
 def _set_constraint(tokens: Tokens, begin: tuple[str, ...]) -> SetConstraint:
-    """The rest of ENABLE, DISABLE or MODIFY of a constraint, from its first word on. Raises Unknown for what is no state."""
+    """The rest of ENABLE, DISABLE or MODIFY of a constraint, from its first word on."""
     state = State()
     while tokens.word() != begin[-1] and (begin[-1] != "KEY" or tokens.word() != "PRIMARY"):
         if tokens.take("MODIFY"):

@@ -45,7 +45,7 @@ class _From:
     merges: bool = False
 
     def expanded(self, name: str = "") -> list[Selected]:
-        """What `*` means, or `name.*`. Raises Unknown."""
+        """What `*` means, or `name.*`."""
         found = [source for alias, source in self.sources if name in ("", alias)]
         if not found or any(source is None for source in found) or (self.merges and not name):
             raise Unknown("CREATE TABLE AS SELECT of all columns of what is no table")
@@ -83,7 +83,7 @@ def _query(tokens: Tokens, named: _Named) -> Query:
 
 
 def _with(tokens: Tokens, named: _Named) -> _Named:
-    """The queries of WITH, by their names; None for one whose columns are not in its text. Raises Unknown for functions."""
+    """The queries of WITH, by their names; None for one whose columns are not in its text."""
     tokens.expect("WITH")
     found: _Named = {}
     while True:
@@ -146,7 +146,7 @@ def _item(tokens: Tokens) -> list[tuple[str, str]]:
 
 
 def _selected(item: list[tuple[str, str]], found: _From) -> list[Selected]:
-    """The columns that an item of SELECT makes. Raises Unknown where the text does not say them."""
+    """The columns that an item of SELECT makes."""
     if item[-1:] == [("other", "*")]:
         return found.expanded(item[-3][1] if len(item) > 2 else "")
     if not item:
@@ -164,7 +164,7 @@ def _selected(item: list[tuple[str, str]], found: _From) -> list[Selected]:
 
 
 def _sources(tokens: Tokens, found: _From, named: _Named) -> None:
-    """Read what follows FROM, up to the clause after it. Raises Unknown for what is no source of a query."""
+    """Read what follows FROM, up to the clause after it."""
     while True:
         _source(tokens, found, named)
         while not (tokens.take(",") or _joins(tokens, found)):
@@ -189,7 +189,7 @@ def _joins(tokens: Tokens, found: _From) -> bool:
 
 
 def _source(tokens: Tokens, found: _From, named: _Named) -> None:
-    """Read one source with its alias. Raises Unknown."""
+    """Read one source with its alias."""
     source: _Source = None
     alias = ""
     tokens.take("LATERAL")

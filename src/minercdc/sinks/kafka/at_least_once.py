@@ -26,10 +26,7 @@ class AtLeastOnceSink(KafkaSink):
         self._open = True
 
     def _commit(self, stored: bytes | None) -> None:
-        """Wait until everything that was written is durable, and store the offset.
-
-        :raises DeliveryError, FencedError, SinkError: a record or the offset may not have arrived; open the sink again.
-        """
+        """Wait until everything that was written is durable, and store the offset."""
         self._flush("sending to Kafka")
         self.check_owner()
         self._produce(self._topics.offsets, self._name.encode(), stored, (), 0)

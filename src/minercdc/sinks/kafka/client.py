@@ -196,7 +196,7 @@ class KafkaClient(Connections):
 
     def topic_ids(self, names: re.Pattern[str]) -> dict[str, str]:
         """Name -> Kafka's id, of all topics whose whole names match, without one that is deleted meanwhile; a topic that is
-        deleted and made again has another id.
+        deleted and recreated has another id.
 
         :raises DeliveryError, SinkError: Kafka cannot be reached.
         """

@@ -1,4 +1,4 @@
-"""Whether librdkafka takes the settings that a configuration gives it: their names, and the form of their values."""
+"""Checks that librdkafka accepts the settings of a configuration: their names, and the form of their values."""
 
 from __future__ import annotations
 

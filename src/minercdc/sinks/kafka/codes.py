@@ -1,4 +1,4 @@
-"""What an error of librdkafka leads to: trying again, the suspension of one table, or the end of the connector.
+"""Classifies errors of librdkafka: retry, suspension of one table, or the end of the connector.
 
 of a record, or of a topic with what is in it    `refusal_of`: noted; the table of the topic is suspended, others go on
 of a right, a setting, or any topic              FINAL: the connector ends, and says what to correct

@@ -1,4 +1,4 @@
-"""Whether the connector's own topics keep what is written to them, each problem with the command that fixes it.
+"""Checks that the connector's own topics keep their records, and reports each problem with the command that fixes it.
 
 offsets             compacted, or the last offset is deleted with time
 open transactions   compacted, too; there, or created; takes records of 300,000 bytes
@@ -34,7 +34,7 @@ def internal_topic_findings(client: KafkaClient, topics: TopicNames) -> list[Fin
 
 def _missing_topic(client: KafkaClient, name: str | None) -> Iterator[Finding]:
     """That the topic of open transactions is missing, and not created: a broker that makes topics by itself would not
-    compact it. Raises DeliveryError or SinkError when Kafka does not answer."""
+    compact it."""
     if name is not None and not client.creates_topics and not client.existing([name]):
         yield Finding(
             f"topic {name} does not exist, and topic.creation.enable=false: open transactions cannot be copied",

@@ -1,4 +1,4 @@
-"""Which process a connector's name belongs to: the one that claimed it last.
+"""The owner of a connector's name: the process that claimed it last.
 
 Kafka fences a producer when another one with the same transactional id starts. That alone does not show a process whether it was
 replaced:

@@ -122,17 +122,12 @@ class PartitionReader:
         deadline.retrying(retry_if_result(lambda led: not led))(is_led)
 
     def _end_of(self, topic: str, partition: int, deadline: _Deadline) -> int:
-        """High watermark, open transactions included; the broker answers once it knows it for sure (KIP-207). Raises as
-        `_offsets`."""
+        """High watermark, open transactions included; the broker answers once it knows it for sure (KIP-207)."""
         return self._offsets(topic, [partition], OffsetSpec.latest(), deadline)[0]
 
     def _offsets(self, topic: str, partitions: Sequence[int], which: OffsetSpec, deadline: _Deadline) -> list[int]:
-        """The offset of each partition, in one request, which is tried again while a leader that the metadata name does not
-        know its new partition yet.
-
-        :raises DeliveryError: no such leader has come to know it before the deadline.
-        :raises KafkaException: for any other answer, or none.
-        """
+        """The offset of each partition, in one request, which is tried again while a leader that the metadata name does
+        not know its new partition yet."""
         places = [TopicPartition(topic, partition) for partition in partitions]
 
         def offsets() -> list[int]:

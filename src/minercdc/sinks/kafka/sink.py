@@ -95,8 +95,8 @@ class KafkaSink:
         self.check_owner()
 
     def _join(self) -> Any:
-        """A producer that may write: older ones of the same transactional id are fenced, and their open transaction is aborted.
-        Raises as the class."""
+        """A producer that may write: older ones of the same transactional id are fenced, and their open transaction is
+        aborted."""
         producer = self._client.producer(f"minercdc-{self._name}", self._note_undelivered)
         self._call(producer.init_transactions, "joining Kafka as " + self._name)
         return producer
@@ -171,8 +171,7 @@ class KafkaSink:
         timestamp: int = 0,
         headers: Sequence[tuple[str, bytes]] = (),
     ) -> None:
-        """`produce` of librdkafka, with what is sent in place of a record that is too large. Raises as `produce`
-        (BufferError for a full queue), and SinkError when the value cannot be stored."""
+        """`produce` of librdkafka, with what is sent in place of a record that is too large."""
         if self._large is None or not self._large.is_large(key, value):
             self._producer.produce(topic, value, key, partition, headers=list(headers) or None)
             return
@@ -210,7 +209,7 @@ class KafkaSink:
                 raise self._refused(error.args[0], topic, key, len(value or b"")) from None
 
     def _poll(self, seconds: float) -> None:
-        """Have librdkafka report what became of records; what is fatal, as a fence, it raises here as well. Raises as `_failed`."""
+        """Have librdkafka report what became of records; what is fatal, as a fence, it raises here as well."""
         try:
             self._producer.poll(seconds)
         except KafkaException as error:
@@ -261,8 +260,8 @@ class KafkaSink:
                 log.info("open Kafka transaction left to time out: %s", error)
 
     def _of_refused_topic(self) -> SinkError | None:
-        """The error for a record that will be refused again, as one without a key in a compacted topic, or of a topic that is missing
-        and not created; None without one. Raises DeliveryError or SinkError when Kafka does not say which topics there are."""
+        """The error for a record that will be refused again, as one without a key in a compacted topic, or of a topic
+        that is missing and not created; None without one."""
         if self._refused_record is None:
             return None
         topic, error, keyed = self._refused_record
@@ -272,8 +271,8 @@ class KafkaSink:
         return None if refusal is None else self._client.refused.note(topic, refusal)
 
     def _call(self, request: Callable[[float], _T], doing: str) -> _T:
-        """Run a transactional request, repeating it for as long as one request may take when librdkafka says that is safe.
-        Raises what `_failed` makes of the error.
+        """Run a transactional request, repeating it for as long as one request may take when librdkafka says that is
+        safe.
 
         :param request: gets the seconds that are left.
         """

@@ -249,5 +249,5 @@ class _Reading:
     def _unusable(self, error: Exception) -> StateDirectoryError:
         return StateDirectoryError(
             f"keeping the keys of topic {self._topic} in {self._file.absolute()} failed: {error}",
-            hint="Make room there, or set minercdc.state.dir to a directory with room.",
+            hint="Free disk space there, or set minercdc.state.dir to another directory.",
         )

@@ -69,7 +69,7 @@ class SegmentTopics:
                     yield SegmentMessage(record)
 
     def _records(self, number: int, *, is_newest: bool) -> Iterator[StoredRecord]:
-        """The committed records of a segment; fewer, or none, when retention removes the segment meanwhile. Raises SinkError."""
+        """The committed records of a segment; fewer, or none, when retention removes the segment meanwhile."""
         try:
             yield from self._log.read(Place(number, 0), self._log.newest(number).length if is_newest else None)
         except SinkError:

@@ -142,8 +142,7 @@ class BlockingSnapshots:
                 yield step
 
     def _fix(self, state: SignalState, snapshot: AdHocSnapshot, emitted_scn: int) -> SignalState:
-        """Choose the snapshot's SCN, and return the state with it; from here on changes of its tables are noted. Raises as
-        `Tables.written_scn`."""
+        """Choose the snapshot's SCN, and return the state with it; from here on changes of its tables are noted."""
         self.changes.forget()
         for table in snapshot.tables:
             self.changes.follow(self._names.table(table.table))

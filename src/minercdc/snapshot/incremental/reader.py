@@ -1,4 +1,4 @@
-"""Reads chunks ahead of the stream, in a thread with a connection of its own, as many as are allowed in flight.
+"""Reads chunks ahead of the stream, in a thread with its own connection, up to a limit.
 
 Without marks, one query reads a stretch of several chunks as of one SCN: a query per chunk would cost more than its rows.
 With marks, each chunk is read between its own two.
@@ -279,8 +279,7 @@ class _Reading:
             more = self._marked(connection, keyset) if self._context.marks else self._stretch(connection, keyset)
 
     def _begin(self, connection: oracledb.Connection) -> bool:
-        """Fix the order and the end in `_state`, and put Began; False when there is nothing to read. Raises SourceError when
-        the table was dropped, UnsupportedRowError as `order_of`, and as `codes.classify`."""
+        """Fix the order and the end in `_state`, and put Began; False when there is nothing to read."""
         schema = self._context.shape(self._table)
         if schema is None:
             raise SourceError(f"{self._table} was dropped")

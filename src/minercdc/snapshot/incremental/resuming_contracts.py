@@ -1,4 +1,4 @@
-"""What `resuming.py` works with: the suspended tables, the database, and the memory of a topic."""
+"""The interfaces that `resuming.py` uses: the suspended tables, the database, and the memory of a topic."""
 
 from __future__ import annotations
 

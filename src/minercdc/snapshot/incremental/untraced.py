@@ -1,4 +1,4 @@
-"""What DDL does to rows that are being read and redo does not show: their ROWIDs are others, or rows went or came.
+"""Detects effects of DDL that redo does not show on rows that are being read: changed ROWIDs, removed or added rows.
 
 MOVE, SHRINK, SPLIT ..           a table that is read in order of ROWID is read again from its first row
 EXCHANGE, DROP PARTITION ..      so is every table: rows that came may lie before those that are read

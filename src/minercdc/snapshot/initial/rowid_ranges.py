@@ -1,4 +1,4 @@
-"""Cuts a large table into ranges of ROWIDs that are read side by side.
+"""Cuts a large table into ranges of ROWIDs that are read in parallel.
 
 The ranges cover all ROWIDs there can be, without hole or overlap. So no row depends on a complete list of extents:
 they only say where to cut. ROWIDs are compared by the database, in the order of data object, file, block and row.

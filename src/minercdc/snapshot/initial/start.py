@@ -125,7 +125,7 @@ def fix_now(places: Sequence[Place], lock: Lock, *, redo: bool = True, described
 def _described(
     found: Iterable[tuple[oracledb.Connection, Sequence[TableId]]], described: Described
 ) -> tuple[list[TableSchema], dict[TableId, str]]:
-    """The tables of all databases that exist, and their texts of CREATE TABLE. Raises as `Described.read`."""
+    """The tables of all databases that exist, and their texts of CREATE TABLE."""
     schemas: list[TableSchema] = []
     texts: dict[TableId, str] = {}
     for connection, ids in found:

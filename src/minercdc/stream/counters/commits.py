@@ -1,4 +1,4 @@
-"""How long commits of the sink take."""
+"""Measures the duration of commits of the sink."""
 
 from __future__ import annotations
 

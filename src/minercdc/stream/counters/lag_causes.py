@@ -1,4 +1,4 @@
-"""What the stream's thread spent its time on: the parts of the lag.
+"""Measures where the stream's thread spends its time: the parts of the lag.
 
 The lag is a span of time that ends now. In each moment of it the thread did one thing, so the seconds spent on each thing since the
 span began add up to the lag.

@@ -1,4 +1,4 @@
-"""What a running lake has done, and how far it is."""
+"""Counts the work and the progress of a running lake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who writes the redo: rows and bytes per table, captured or not, as far as LogMiner shows them."""
+"""Counts the writers of redo: rows and bytes per table, captured or not, as far as LogMiner shows them."""
 
 from __future__ import annotations
 

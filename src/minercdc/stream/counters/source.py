@@ -1,4 +1,4 @@
-"""What a look at the source's views shows: open transactions, and for how long redo and undo are kept."""
+"""A reading of the source's views: open transactions, and for how long redo and undo are kept."""
 
 from __future__ import annotations
 

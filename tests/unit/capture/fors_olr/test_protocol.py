@@ -172,8 +172,8 @@ def test_an_operation_that_is_cut_is_refused(length: int) -> None:
     ("payload", "reason"),
     [
         (WHOLE + b"\0", "1 bytes follow"),
-        (Writer().head(3, *NUMBERS), "3 is no operation"),
-        (Writer().head(0, *NUMBERS), "0 is no operation"),
+        (Writer().head(3, *NUMBERS), "3 is not an operation code"),
+        (Writer().head(0, *NUMBERS), "0 is not an operation code"),
         (Writer().chunk(Writer().head(7, *NUMBERS), "C", 112, 4, b""), "flags 4"),
         (Writer().row(Writer().head(4, *NUMBERS), 1, (b"A", b"B", b""), [CELLS[:1] * 2]), "two columns ID"),
         (Writer().row(Writer().head(4, *NUMBERS), 1, (b"", b"B", b""), [()]), "without name"),

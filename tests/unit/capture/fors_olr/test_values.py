@@ -98,9 +98,9 @@ def test_utf8_of_oracle_has_surrogates() -> None:
     [
         (b"x", None, "without its character set"),
         (b"x", 9999, "character set number 9999"),
-        (b"\xff", 873, "ff is no text in utf-8"),
-        (b"\xff", 1, "is no text in ascii"),
-        (b"\xd8\x00", 2000, "is no text"),
+        (b"\xff", 873, "ff is not valid text in utf-8"),
+        (b"\xff", 1, "is not valid text in ascii"),
+        (b"\xd8\x00", 2000, "is not valid text"),
     ],
 )
 def test_text_that_cannot_be_read(value: bytes, charset: int | None, reason: str) -> None:

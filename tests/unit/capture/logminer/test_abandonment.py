@@ -99,7 +99,7 @@ def test_an_end_that_never_came_is_reported_once(miner: Miner, caplog: pytest.Lo
         assert unknown.due(miner.assembly, NOON + asked * HOUR)
         assert not unknown.due(miner.assembly, NOON + asked * HOUR)
         unknown.judge(miner.assembly, {B})
-    assert caplog.text.count("is not known to the database") == 1
+    assert caplog.text.count("is no longer known to the database") == 1
     assert len(miner.assembly.open()) == 2
 
 

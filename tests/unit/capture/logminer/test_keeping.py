@@ -330,7 +330,7 @@ def test_other_tables_make_it_mined_again(tmp_path: Path) -> None:
     redo.insert(A, 1)
     one = two_passes(tmp_path, redo)
     other = Miner(tmp_path, position_of(one), keep=KeepingRules(timedelta(0), "other"))
-    assert [reason for _, reason in other.lost] == ["other tables are captured than when its rows were kept"]
+    assert [reason for _, reason in other.lost] == ["the captured tables have changed since its rows were kept"]
     none = Miner(tmp_path, position_of(one))
     assert len(none.lost) == 1
 

@@ -154,14 +154,14 @@ def test_a_start_in_the_logs_that_are_there_goes_on(scn: int) -> None:
         (LogMinerPosition(snapshot_scn=2_003_500, start_scn=2_003_000, dbid=DBID, resetlogs=2_000_001), None),
         (
             LogMinerPosition(snapshot_scn=2_003_501, start_scn=2_003_000),
-            "knows SCN 2003501, and the database is at SCN 2003500 only",
+            "has SCN 2003501, but the database is only at SCN 2003500",
         ),
-        (LogMinerPosition({1: ThreadMark(log_start(9), 2_009_000)}), "knows SCN 2009000, and"),
+        (LogMinerPosition({1: ThreadMark(log_start(9), 2_009_000)}), "has SCN 2009000, but"),
         (
             LogMinerPosition({1: ThreadMark(log_start(9), 2_003_000, RedoAddress("0x000009.1", 1), 2_004_000)}),
-            "knows SCN 2004000, and",
+            "has SCN 2004000, but",
         ),
-        (LogMinerPosition(start_scn=2_003_000, dbid=DBID + 1), "of the database with DBID 4712, and this one has DBID 4711"),
+        (LogMinerPosition(start_scn=2_003_000, dbid=DBID + 1), "to the database with DBID 4712, but this one has DBID 4711"),
         (LogMinerPosition(start_scn=2_003_000, resetlogs=1), "opened with RESETLOGS at SCN 2000001"),
     ],
 )

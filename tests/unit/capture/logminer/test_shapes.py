@@ -140,7 +140,7 @@ def test_every_alter_is_emitted_and_makes_no_version_without_need(
     redo.ddl(B, sql.replace("item", "other"), table="OTHER", owner="ELSEWHERE")
     (change,) = schema_changes(Miner(tmp_path, dictionary={ITEM_ID: ITEM}).read(redo.rows))
     assert (change.ddl, change.before, change.after, change.truncate) == (sql, ITEM, ITEM, False)
-    assert ("without a trace" in caplog.text) == ("truncate" in sql)
+    assert ("without redo" in caplog.text) == ("truncate" in sql)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_table_that_is_renamed_into_the_capture_is_named_with_the_command_that
     assert change.after is not None
     assert change.after.id == late.id
     (said,) = [record.getMessage() for record in caplog.records if "execute-snapshot" in record.getMessage()]
-    assert said.startswith("LAB.LATE is captured, and was not before: rows that it has already are not published")
+    assert said.startswith("LAB.LATE is newly captured: its existing rows are not published")
 
 
 def test_rename_to_an_uncaptured_name_ends_the_capture(miner: Miner) -> None:

@@ -210,7 +210,7 @@ def test_a_step_that_leaves_no_envelope_is_refused(kind: str, options: dict[str,
     given = {"transforms": "t", "transforms.t.type": kind, **{f"transforms.t.{name}": v for name, v in options.items()}}
     if predicate:
         predicate = predicate | {"predicates.p.type": "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"}
-    with pytest.raises(ConfigError, match=re.escape(f"transforms.t.type: {kind} leaves no envelope")):
+    with pytest.raises(ConfigError, match=re.escape(f"transforms.t.type: {kind} removes the envelope")):
         configured(given | predicate)
     assert configured(given | predicate | {"value.converter": "org.apache.kafka.connect.json.JsonConverter"})
 

@@ -15,7 +15,7 @@ def row(*names: str, name: str = "shop.S.T.Value") -> Schema:
     return {"type": "struct", "name": name, "fields": [{"type": "int32", "field": field} for field in names]}
 
 
-STEP = "a name that a step of transforms gives is changed there"
+STEP = "change a name that a step of transforms gives in that step"
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ STEP = "a name that a step of transforms gives is changed there"
         ),
         (
             Naming(fields="avro", transformed=True),
-            "A name that a step of transforms gives is changed there.",
+            "Change a name that a step of transforms gives in that step.",
             f"scrub.invalid.names=true of the converter replaces other characters; {STEP}.",
         ),
     ],
@@ -55,7 +55,7 @@ def test_a_hint_names_no_mode_that_is_set_already(naming: Naming, avro: str, pro
             "shop.S.T$1.Value",
             Naming(schemas="avro", transformed=True, prefix="shop"),
             RecordSchemaError,
-            "A name that a step",
+            "Change a name that a step",
         ),
         ("shop.S.T$1.Value", Naming(schemas="avro", prefix="shop"), RecordSchemaError, ""),
         ("my-shop.S.T.Value", Naming(prefix="my-shop"), SinkError, "schema.name.adjustment.mode=avro replaces"),

@@ -323,7 +323,7 @@ def test_schemas_are_compared_by_what_messages_depend_on() -> None:
         "int32 A = 1; oneof o { int32 b = 2; }",
     ):
         assert outline(ours.replace("int32 A = 1;", other)) != outline(ours)
-    with pytest.raises(ValueError, match="no schema"):
+    with pytest.raises(ValueError, match="not a Protobuf schema"):
         outline('{"type":"record"}')
-    with pytest.raises(ValueError, match="no message"):
+    with pytest.raises(ValueError, match="not a Protobuf message"):
         outline("message {")

@@ -41,13 +41,13 @@ def problems(properties: dict[str, str]) -> Sequence[str]:
     [
         (
             {"transforms.t0.type": "com.example.Mine"},
-            "transforms.t0.type: com.example.Mine does not run here (there is no Java)",
+            "transforms.t0.type: com.example.Mine cannot run here: Java classes",
         ),
         ({"transforms.t0.type": ""}, "transforms.t0.type: needed"),
         ({"transforms.t0.type": f"{KAFKA}ReplaceField"}, "did you mean org.apache.kafka.connect.transforms.ReplaceField$"),
         (
             {"transforms.t0.type": "io.debezium.transforms.partitions.PartitionRouting"},
-            "(there is no Java); minercdc.topic.partition.columns chooses the partition by columns of the key",
+            "cannot run here; minercdc.topic.partition.columns chooses the partition by columns of the key",
         ),
         ({"transforms.t0.add.feilds": "op"}, "transforms.t0.add.feilds: this transformation has no such option"),
         ({"transforms.t0.add.fields": "a.b.c"}, "transforms.t0: add.fields, add.headers: a.b.c is not of the form"),
@@ -55,10 +55,10 @@ def problems(properties: dict[str, str]) -> Sequence[str]:
         ({"transforms.t0.negate": "true"}, "transforms.t0.negate: has no effect without transforms.t0.predicate"),
         ({"transforms.t1.type": UNWRAP}, "transforms.t1.type: transforms does not list it"),
         ({"transforms": "t0,t0"}, "transforms: t0 is listed twice"),
-        ({"predicates": "p", "predicates.p.type": "Mine"}, "predicates.p.type: Mine does not run here"),
+        ({"predicates": "p", "predicates.p.type": "Mine"}, "predicates.p.type: Mine cannot run here"),
         (
             {"transforms.t0.predicate": "p", "predicates": "p", "predicates.p.type": "Mine"},
-            "predicates.p.type: Mine does not run here",
+            "predicates.p.type: Mine cannot run here",
         ),
         (
             {"transforms.t0.delete.tombstone.handling.mode": "keep"},

@@ -74,7 +74,7 @@ def test_null_is_not_masked() -> None:
 def test_types_that_have_no_zero_are_not_masked(field: str, shown: Any) -> None:
     row = event(Op.CREATE, None, ROWS[0], ALL)
     if shown is None:
-        with pytest.raises(DecodeError, match=f"field {field}: a value of type .* cannot be masked"):
+        with pytest.raises(DecodeError, match=f"field {field}: values of type .* cannot be masked"):
             flat("MaskField$Value", {"fields": field}, row)
     else:
         assert flat("MaskField$Value", {"fields": field}, row)[0][1][field] == shown

@@ -53,7 +53,7 @@ def test_the_error_names_step_field_table_and_topic(steps: list[tuple[str, dict[
     for one in (INSERT, UPDATE):
         with pytest.raises(RecordSchemaError) as raised:
             records(chain(*steps), one, schemas=True)
-        assert raised.value.message.startswith(f"transforms.t{len(steps) - 1}: field {field} would be there twice")
+        assert raised.value.message.startswith(f"transforms.t{len(steps) - 1}: field {field} would exist twice")
         assert raised.value.message.endswith("(table SALES.ORDERS, topic shop.SALES.ORDERS)")
         assert "ReplaceField" in raised.value.hint
 
@@ -69,11 +69,11 @@ def test_the_error_names_step_field_table_and_topic(steps: list[tuple[str, dict[
         ({"add.fields": "source.scn,op:source_scn"}, "source.scn and op:source_scn would both be named __source_scn"),
         (
             {"add.fields": "op:deleted", "delete.tombstone.handling.mode": "rewrite-with-tombstone"},
-            "the mark of rewritten deletes and op:deleted would both be named __deleted",
+            "the marker of rewritten deletes and op:deleted would both be named __deleted",
         ),
         (
             {"add.fields": "op:deleted", "delete.handling.mode": "rewrite"},
-            "the mark of rewritten deletes and op:deleted would both be named __deleted",
+            "the marker of rewritten deletes and op:deleted would both be named __deleted",
         ),
     ],
 )
@@ -96,7 +96,7 @@ def test_placements_of_an_outbox(alias: str, twice: str) -> None:
     if not twice:
         assert len(records(chain(step), row)) == 1
         return
-    with pytest.raises(RecordSchemaError, match=f"transforms.t0: field {twice} would be there twice .*SALES.EVENTS"):
+    with pytest.raises(RecordSchemaError, match=f"transforms.t0: field {twice} would exist twice .*SALES.EVENTS"):
         records(chain(step), row)
 
 
@@ -119,7 +119,7 @@ def test_other_tables_and_records_that_the_step_leaves_alone_go_on() -> None:
     row = ChangeEvent(Op.CREATE, other, None, (*NEW, None), INSERT.scn, 0, INSERT.tx, 1)
     for _ in range(2):
         assert len(transformed.encode(INSERT)) == 1
-        with pytest.raises(RecordSchemaError, match="field KIND would be there twice .table SALES.KINDS"):
+        with pytest.raises(RecordSchemaError, match="field KIND would exist twice .table SALES.KINDS"):
             transformed.encode(row)
     assert len(transformed.encode(DELETE)) == 1
 

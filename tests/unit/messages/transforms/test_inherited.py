@@ -140,7 +140,7 @@ def test_fields_become_headers_and_stay_or_go() -> None:
     assert [field["field"] for field in document["schema"]["fields"]] == ["ORDER_ID", "CREATED", "N"]
     copied = records(chain((f"{KAFKA}HeaderFrom$Key", {"fields": "ORDER_ID", "headers": "id", "operation": "copy"})), DELETE)
     assert [(parsed(one.key), one.headers) for one in copied] == [({"ORDER_ID": 70021}, (("id", b"70021"),))] * 2
-    with pytest.raises(ConfigError, match="as many of the one as of the other"):
+    with pytest.raises(ConfigError, match="both lists must have the same length"):
         configured(chain((f"{KAFKA}HeaderFrom$Value", {"fields": "a,b", "headers": "a", "operation": "copy"})))
 
 

@@ -58,5 +58,5 @@ def test_predicates_decide_by_the_name_or_leave_it_open(
 def test_routers_by_content_are_named(step: tuple[str, dict[str, str]], caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert followed(TABLES, steps(step)) == TABLES
-    assert "transforms.t0 chooses topics by what is in a message" in caplog.text
+    assert "transforms.t0 selects topics by message content" in caplog.text
     assert "minercdc tail CONFIG TOPIC" in caplog.text

@@ -72,7 +72,7 @@ def test_the_old_options_are_taken_with_a_notice(
     options: dict[str, str], expected: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     assert [value for _, value in unwrapped(DELETE, **options)] == expected
-    assert "write delete.tombstone.handling.mode" in caplog.text
+    assert "use delete.tombstone.handling.mode" in caplog.text
 
 
 def test_old_and_new_options_do_not_go_together() -> None:

@@ -1,1 +1,1 @@
-"""From rows in redo order to committed transactions: open transactions in memory or spilled, undo, and their delivery at COMMIT."""
+"""Assembles committed transactions from rows in redo order: open transactions in memory or spilled, undo, and their delivery at COMMIT."""

@@ -1,5 +1,5 @@
-"""Gives up open transactions that may never end: those that got too old or too large, and those the database does not know any
-more.
+"""Drops open transactions that may never end: those that are too old or too large, and those that the database no longer
+knows.
 
 A transaction that is given up is lost, which is why nothing is given up unless the configuration says so, and each is
 reported by a warning with its XID and the number of its changes.
@@ -50,7 +50,7 @@ class Limits:
                 reason = "it is larger than log.mining.buffer.transaction.events.threshold"
             else:
                 continue
-            _log.warning("%s is given up: %s. Its changes are lost.", _describe(transaction), reason)
+            _log.warning("%s is dropped: %s. Its changes are lost.", _describe(transaction), reason)
             assembly.give_up(transaction)
 
 
@@ -104,13 +104,13 @@ class UnknownTransactions:
             if xid[4:] == PARTIAL_XID and xid[:4] in prefixes:
                 continue
             self._reported.add(transaction.key)
-            message = f"{_describe(transaction)} is not known to the database any more, and no end of it is in the redo"
+            message = f"{_describe(transaction)} is no longer known to the database, and the redo contains neither its COMMIT nor its ROLLBACK"
             if self._mode == "fail":
                 raise LostTransactionError(
                     message,
-                    hint="Find out what became of it; minercdc.log.mining.unknown.transaction.mode=skip gives it up.",
+                    hint="Find out whether it was committed; minercdc.log.mining.unknown.transaction.mode=skip drops it.",
                 )
-            _log.warning("%s. %s", message, "It is given up." if self._mode == "skip" else "It stays open here.")
+            _log.warning("%s. %s", message, "It is dropped." if self._mode == "skip" else "It stays open here.")
             if self._mode == "skip":
                 assembly.give_up(transaction)
         self._suspects = []

@@ -1,4 +1,4 @@
-"""Makes committed transactions in commit order of rows in redo order.
+"""Assembles committed transactions, in commit order, from rows in redo order.
 
     START         remembered
     DML           captured table? kept until the COMMIT        ROLLBACK=1: takes out the row it undoes
@@ -324,8 +324,8 @@ class BufferedAssembly:
         heapq.heappush(self._held, (row.scn, next(self._holding), row, place))
 
     def _release(self, before_scn: int) -> Iterator[Event]:
-        """Yield the events of the held COMMITs and DDL below `before_scn`, in order of SCN, and hold them no longer; not of those
-        at the pass's bound or above it. Raises as `Delivery.commit` and `Delivery.ddl`."""
+        """Yield the events of the held COMMITs and DDL below `before_scn`, in order of SCN, and hold them no longer; not
+        of those at the pass's bound or above it."""
         while self._held and self._held[0][0] < min(before_scn, self._bound):
             _, _, row, place = heapq.heappop(self._held)
             if row.code == OpCode.DDL:

@@ -1,4 +1,4 @@
-"""Makes events of the ends of transactions and of DDL, each once: what both ways of mining share.
+"""Makes events from the ends of transactions and from DDL, each once; both ways of mining use it.
 
 COMMIT   delivered before, part of the snapshot, or of a user who is not wanted? forgotten; else its events, then Progress
 DDL      new, and of a captured table: SchemaChange, then Progress

@@ -1,4 +1,4 @@
-"""Keeps rows of a large open transaction on disk: a stack of chunks, gone with the transaction, worthless after a restart."""
+"""Keeps rows of a large open transaction on disk: a stack of chunks that is removed with the transaction and unused after a restart."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _disk_errors(directory: Path, doing: str) -> Iterator[None]:
     except OSError as error:
         raise StateDirectoryError(
             f"{doing} in {directory.absolute()} failed: {error.strerror or error}",
-            hint="Make room there, or set minercdc.state.dir to a directory with room; then start again, nothing is lost.",
+            hint="Free disk space there, or set minercdc.state.dir to another directory; then start again. Nothing is lost.",
         ) from error
 
 

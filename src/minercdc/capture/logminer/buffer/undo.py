@@ -1,4 +1,4 @@
-"""Takes out what an undo row cancels: the change that it names, or nothing.
+"""Removes the change that an undo row cancels, if there is one.
 
 An undo row holds the real ROW_ID and, of an UPDATE, the columns that get their old value. Undo is written newest first, so what a
 row undoes is the last thing that is left of its row. A change may be several rows:

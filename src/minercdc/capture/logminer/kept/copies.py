@@ -90,7 +90,7 @@ class KeptCopies:
                 if self.has(name, wanted[name]):
                     os.fsync(file.fileno())
                     part.replace(directory / name)
-                    _log.info("%s is made again from its copy in Kafka, %d bytes", name, wanted[name])
+                    _log.info("%s is restored from its copy in Kafka, %d bytes", name, wanted[name])
                 else:
                     part.unlink()
                     _log.warning("%s: the topic has no copy of its first %d bytes", name, wanted[name])
@@ -110,8 +110,8 @@ class KeptCopies:
             _log.warning("the copy of %s is left in Kafka: %s", name, error.message)
 
     def _read(self, files: Mapping[str, BinaryIO]) -> dict[str, set[int]]:
-        """The pieces that the topic has, by name; those of names in `files` are written to these files, each in its place. Raises
-        DeliveryError, SinkError, OSError."""
+        """The pieces that the topic has, by name; those of names in `files` are written to these files, each in its
+        place."""
         found: dict[str, set[int]] = {}
         with self._spent.during(Cause.KAFKA):
             for name, piece, value in self._stored():

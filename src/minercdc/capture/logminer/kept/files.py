@@ -95,7 +95,7 @@ class KeptFiles:
             copied = {part.name: part.length for part in kept.files if self.has_copy(part)}
             if not copied:
                 raise
-            _log.warning("%s: they are looked for in Kafka", error.message)
+            _log.warning("%s: the connector looks for a copy in Kafka", error.message)
             self._restore(copied)
             found = KeptFile(self, native)
             try:
@@ -316,7 +316,7 @@ class KeptFile:
         self._stored, self._written = list(kept.files), self._frames.copy()
         self.is_sealed = True
         if self.rows != kept.rows:
-            raise damaged(self._files.directory, f"{self.rows} rows in place of {kept.rows}")
+            raise damaged(self._files.directory, f"{self.rows} rows instead of {kept.rows}")
 
     # ---- frames ----
 
@@ -341,8 +341,7 @@ class KeptFile:
             self._written.append(self._frames[-1])
 
     def _gather(self) -> None:
-        """Copy all frames that count into a new file of this run, one in memory at a time, and retire the former ones. Raises
-        StateDirectoryError, and as `_payload`."""
+        """Copy all frames that count into a new file of this run, one in memory at a time, and retire the former ones."""
         whole = KeptFile(self._files, self._native)
         for frame in self._frames:
             whole._frame(ROWS, self._payload(frame), frame.rows)
@@ -376,5 +375,5 @@ class KeptFile:
         except OSError as error:
             raise damaged(path, error.strerror or str(error)) from error
         if checksum_of(ROWS, frame.length, frame.rows, payload) != frame.checksum:
-            raise damaged(path, f"the checksum of the {frame.length} bytes from {frame.at} on is another one")
+            raise damaged(path, f"the checksum of the {frame.length} bytes from {frame.at} on differs")
         return payload

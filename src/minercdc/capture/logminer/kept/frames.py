@@ -48,7 +48,7 @@ def scan(file: BinaryIO, number: int, part: KeptPart, frames: list[Frame], seen:
     :raises OSError: it cannot be read.
     """
     if (head := file.read(len(HEAD_LINE))) != HEAD_LINE:
-        raise ValueError("it is no such file, or of another version")
+        raise ValueError("it is not such a file, or has another version")
     checksum, at = zlib.crc32(head), len(head)
     while at < part.length:
         framed, kind, payload, rows, own = _next(file, at, part.length)
@@ -67,19 +67,18 @@ def scan(file: BinaryIO, number: int, part: KeptPart, frames: list[Frame], seen:
 
 
 def _next(file: BinaryIO, at: int, end: int) -> tuple[bytes, int, bytes, int, int]:
-    """The frame at byte `at`: its head as it is, kind, payload, rows and checksum. Raises ValueError when it is damaged, or ends
-    after `end`."""
+    """The frame at byte `at`: its head as it is, kind, payload, rows and checksum."""
     framed = file.read(FRAME.size)
     if len(framed) < FRAME.size:
         raise ValueError(f"it ends at byte {at + len(framed)} of {end}")
     kind, length, rows, own = FRAME.unpack(framed)
     if at + FRAME.size + length > end:
-        raise ValueError(f"bytes from {at} on are no frame")
+        raise ValueError(f"bytes from {at} on are not a frame")
     payload = file.read(length)
     if len(payload) < length:
         raise ValueError(f"it ends at byte {at + FRAME.size + len(payload)} of {end}")
     if checksum_of(kind, length, rows, payload) != own:
-        raise ValueError(f"the checksum of the {length} bytes from {at} on is another one")
+        raise ValueError(f"the checksum of the {length} bytes from {at} on differs")
     return framed, kind, payload, rows, own
 
 
@@ -112,8 +111,8 @@ def disk_errors(directory: Path) -> Iterator[None]:
     except OSError as error:
         raise StateDirectoryError(
             f"writing the rows of an open transaction in {directory.absolute()} failed: {error.strerror or error}",
-            hint="Make room there, or set minercdc.state.dir to a directory with room; then start again, nothing is lost."
-            " minercdc.log.mining.buffer.durable=none keeps no transactions over a restart.",
+            hint="Free disk space there, or set minercdc.state.dir to another directory; then start again. Nothing is lost."
+            " minercdc.log.mining.buffer.durable=none keeps no transactions across restarts.",
         ) from error
 
 
@@ -124,5 +123,5 @@ def damaged(path: Path, how: str) -> TransientSourceError:
     """
     return TransientSourceError(
         f"the rows of an open transaction in {path.absolute()} are lost: {how}",
-        hint="They are mined again from the start of the transaction, as long as its redo is there.",
+        hint="The transaction is mined again from its start, provided that its redo still exists.",
     )

@@ -75,9 +75,9 @@ def unusable(position: LogMinerPosition, files: KeptFiles, rules: KeepingRules |
     for kept in position.kept:
         mark = position.threads.get(kept.thread)
         if rules is None:
-            reason = "logminer_unbuffered, or lob.enabled, has to read a transaction from its start"
+            reason = "logminer_unbuffered and lob.enabled must read each transaction from its start"
         elif kept.tables != rules.tables:
-            reason = "other tables are captured than when its rows were kept"
+            reason = "the captured tables have changed since its rows were kept"
         elif mark is None or mark.kept_to is None:
             reason = "the offset does not say up to where its rows are kept"
         else:
@@ -277,7 +277,8 @@ class Keeping:
         if not self._has_warned:
             self._has_warned = True
             _log.warning(
-                "%d open transactions are kept, which is the most: others need their redo after a restart", MOST_KEPT
+                "%d open transactions are kept, which is the maximum: other transactions need their redo after a restart",
+                MOST_KEPT,
             )
         return False
 

@@ -75,7 +75,7 @@ def rows_of(names: Sequence[Name], part: bytes, user: str | None, client_id: str
 
 
 def _row_at(names: Sequence[Name], part: bytes, at: int, user: str | None, client_id: str | None) -> tuple[LogMinerRow, int]:
-    """The row at byte `at`, and where the next one is. Raises ValueError for bytes that are no row."""
+    """The row at byte `at`, and where the next one is."""
     try:
         head = _HEAD.unpack_from(part, at)
     except struct.error:
@@ -88,7 +88,7 @@ def _row_at(names: Sequence[Name], part: bytes, at: int, user: str | None, clien
         place += max(length, 0)
     at += size
     if size < _HEAD.size or at > len(part) or place > at or not 0 <= name < len(names) or info >= len(names):
-        raise ValueError("bytes that are no row")
+        raise ValueError("bytes that are not a row")
     of, text = names[name], None if info < 0 else names[info]
     if isinstance(of, str) or isinstance(text, tuple):
         raise ValueError("a row without a table")
@@ -142,5 +142,5 @@ def _packed(row: LogMinerRow, numbers: dict[Name, int], before: int) -> bytes:
             row.xid,
         )
     except struct.error as error:
-        raise MiningSessionError(f"a row of V$LOGMNR_CONTENTS has a value that no row has: {error}") from None
+        raise MiningSessionError(f"a row of V$LOGMNR_CONTENTS has an invalid value: {error}") from None
     return b"".join((head, *(text or b"" for text in texts), bytes(size - length)))

@@ -167,14 +167,14 @@ class LargeRowAssembler(Generic[_Other]):
     # ---- rows with a piece: 1. the statement is parsed, 2. the change of its row gets it ----
 
     def _locate(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """Take SELECT_LOB_LOCATOR, which names the LOB that the edits after it are of. Raises as `take_piece`."""
+        """Take SELECT_LOB_LOCATOR, which names the LOB that the edits after it are of."""
         self._located, self._in_place = None, row.row_id != PLACEHOLDER_ROW_ID
         self._begins = not self._in_place
         if row.sql:
             self._located = parse_locator(row.sql, decoder)
 
     def _edit(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """Take LOB_WRITE, LOB_TRIM or LOB_ERASE. Raises as `take_piece`."""
+        """Take LOB_WRITE, LOB_TRIM or LOB_ERASE."""
         target, edit = parse_lob_edit(_text_of(row), decoder)
         target = target or self._located
         if target is None or target.decoder is not decoder:
@@ -204,7 +204,7 @@ class LargeRowAssembler(Generic[_Other]):
         self._size += pending.apply(column, edit)
 
     def _begin_document(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """Take XML DOC BEGIN or 32K_BEGIN. Raises as `take_piece`."""
+        """Take XML DOC BEGIN or 32K_BEGIN."""
         self._document = None
         sql = _text_of(row)
         target = (parse_xml_begin if row.code == OpCode.XML_BEGIN else parse_string_begin)(sql, decoder)
@@ -217,7 +217,7 @@ class LargeRowAssembler(Generic[_Other]):
         self._document = Document(pending, column, sql.lstrip().startswith("XML"))
 
     def _continue_document(self, row: LogMinerRow, document: Document) -> None:
-        """Take a fragment of a document, or its end. Raises as `take_piece`."""
+        """Take a fragment of a document, or its end."""
         if row.code == OpCode.XML_WRITE:
             document.fragments.append(parse_xml_fragment(row.sql, binary=document.binary))
         elif row.code == OpCode.STRING_WRITE:
@@ -356,7 +356,7 @@ def _text_of(row: LogMinerRow) -> str:
     if not row.sql:
         raise RedoSyntaxError(
             f"LogMiner shows no statement for a large value ({row.info or 'no INFO'}): this redo is older than the table's present structure",
-            hint="DDL of the table came after it, before it was mined. resume-table reads the rows as they are now;"
-            " log.mining.strategy=redo_log_catalog has the structures of the time.",
+            hint="DDL changed the table after this redo was written and before it was mined. resume-table reads the rows as they are"
+            " now; log.mining.strategy=redo_log_catalog uses the structures of that time.",
         )
     return row.sql

@@ -157,7 +157,7 @@ def parse_xml_fragment(sql: str | None, *, binary: bool) -> str | bytes | None:
         return None
     if match := _HEX.fullmatch(body):
         if len(match[1]) % 2 or (match[2] and int(match[2]) * 2 != len(match[1])):
-            raise RedoSyntaxError(f"the bytes at character {begin.end() + 1} are not as many as the text says")
+            raise RedoSyntaxError(f"the bytes at character {begin.end() + 1} do not match the length that the text gives")
         return bytes.fromhex(match[1])
     if not body.startswith("'"):
         raise RedoSyntaxError(f"a document was expected at character {begin.end() + 1}")
@@ -192,7 +192,7 @@ def parse_string_fragment(sql: str) -> str:
     if function == "UNISTR":
         return unistr(data)
     if function:
-        raise RedoSyntaxError(f"{function!r} at character {match.end() + 1} is no text")
+        raise RedoSyntaxError(f"{function!r} at character {match.end() + 1} is not text")
     return "" if data == _EMPTY_STRING else data
 
 
@@ -217,14 +217,14 @@ def _read_select(sql: str, decoder: RedoDecoder) -> tuple[Target, int]:
 
 
 def _target(decoder: RedoDecoder, column: str, sql: str, at: int) -> Target:
-    """The target in a column, by the condition. Raises RedoSyntaxError and ValueDecodeError.
+    """The target in a column, by the condition.
 
     :param at: where the condition begins, which goes up to the end of `sql`.
     """
     position = decoder.positions.get(column)
     if position is None and decoder.is_place(column):
         raise SchemaMismatchError(
-            f"a large value of another version of the table: it names its column by its place, {column}"
+            f"a large value belongs to another version of the table: it identifies its column by position, {column}"
         )
     return Target(decoder, position, () if position is None else decoder.row_of(sql, at))
 

@@ -1,1 +1,1 @@
-"""Which redo logs are read, the proof that none is missing, and the database in which they are mined."""
+"""Selects the redo logs to read, proves that none is missing, and checks the database that mines them."""

@@ -19,11 +19,11 @@ def downstream_findings(source: Identity, downstream: Identity) -> Iterator[Find
     """What keeps redo of the source from being mined there: one finding, which blocks capture, or none."""
     problem, fix = "", "Correct secondary.hostname, secondary.port, secondary.dbname or secondary.url."
     if source.role != "PRIMARY":
-        problem = f"database.* is a {source.role} ({source.mode}): it has to be the primary database, into whose redo the dictionary is written"
+        problem = f"database.* is a {source.role} ({source.mode}): it must be the primary database, because the dictionary is written to its redo"
         fix = "Correct database.hostname, database.port, database.dbname or database.url."
     elif downstream.dbid == source.dbid:
-        problem = f"secondary.* has the DBID of database.*, {source.dbid}: it is that database or a copy, and no downstream database"
-        fix += " A physical standby is capture.mode=physical_standby; a copy gets a DBID of its own by DBNEWID (nid)."
+        problem = f"secondary.* has the DBID of database.*, {source.dbid}: it is that database or a copy of it, not a downstream database"
+        fix += " A physical standby is capture.mode=physical_standby; DBNEWID (nid) gives a copy its own DBID."
     elif downstream.mode != "READ WRITE":
         problem = (
             f"the downstream database is a {downstream.role}, {downstream.mode}: LogMiner takes a dictionary in redo only where it"

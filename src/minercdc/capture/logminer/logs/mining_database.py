@@ -34,8 +34,8 @@ def check_place(session: MiningSession, *, archived_only: bool) -> None:
     if session.mined is not None:
         if session.mined.is_downstream and container_id(session.primary) > ROOT:
             raise PrerequisiteError(
-                "database.*: the dictionary for a downstream database is written in the root, and this is a pluggable database",
-                hint="Set database.dbname to the service of the root, database.pdb.name to the pluggable database, and take a common user.",
+                "database.*: the dictionary for a downstream database must be written in the root, but this is a pluggable database",
+                hint="Set database.dbname to the service of the root, database.pdb.name to the pluggable database, and use a common user.",
             )
         for finding in place_findings(session.primary, session.connection, is_downstream=session.mined.is_downstream):
             raise PrerequisiteError(finding.problem, hint=finding.fix)

@@ -31,7 +31,7 @@ class MissingLogError(Exception):
             have, are = ("have", "are") if self._are_several else ("has", "is")
             return LogGapError(
                 f"{self._logs} {have} not reached the downstream database, and {are} needed; later ones may have",
-                hint="It may still be shipped: see V$ARCHIVE_DEST_STATUS of the source, and start the connector again when"
+                hint="The log may still be shipped: see V$ARCHIVE_DEST_STATUS of the source, and start the connector again when"
                 " V$FOREIGN_ARCHIVED_LOG has the log. While only the source has it, capture.mode=primary goes on from the same offset;"
                 " when it is lost, remove the connector's offset and take a new snapshot.",
             )

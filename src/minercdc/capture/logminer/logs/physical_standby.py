@@ -22,7 +22,7 @@ _UNNAMED: Final = (
     " ORDER BY OWNER, TABLE_NAME"
 )
 _EXCHANGED: Final = (
-    "After a switchover exchange database.* and secondary.*, and go on from the same offset; after a failover, or without a standby:"
+    "After a switchover, swap database.* and secondary.* and continue from the same offset; after a failover, or without a standby:"
     " capture.mode=primary."
 )
 
@@ -50,10 +50,10 @@ def role_findings(primary: Identity, standby: Identity) -> Iterator[Finding]:
     problem, fix = "", _EXCHANGED
     if primary.role != "PRIMARY":
         problem = (
-            f"database.* is a {primary.role} ({primary.mode}): it has to be the primary database, which has the dictionary"
+            f"database.* is a {primary.role} ({primary.mode}): it must be the primary database, which has the dictionary"
         )
     elif standby.role != "PHYSICAL STANDBY":
-        problem = f"secondary.* is a {standby.role} ({standby.mode}), and no physical standby"
+        problem = f"secondary.* is a {standby.role} ({standby.mode}), not a physical standby"
     elif standby.dbid != primary.dbid:
         problem = (
             f"secondary.* is a standby of another database: its DBID is {standby.dbid}, that of database.* {primary.dbid}"
@@ -61,9 +61,7 @@ def role_findings(primary: Identity, standby: Identity) -> Iterator[Finding]:
         fix = "Correct secondary.hostname, secondary.port, secondary.dbname or secondary.url."
     elif not standby.mode.startswith("READ ONLY"):
         problem = f"the standby of secondary.* is {standby.mode}: LogMiner's user cannot log on, or read its views"
-        fix = (
-            "On the standby: ALTER DATABASE OPEN READ ONLY; with apply running, that takes a licence for Active Data Guard."
-        )
+        fix = "On the standby: ALTER DATABASE OPEN READ ONLY; if redo is applied at the same time, this requires a licence for Active Data Guard."
     if problem:
         yield Finding(problem, fix, blocking=True, rule="standby-role")
 
@@ -86,8 +84,8 @@ def unnamed_table(owner: str, table: str) -> Finding:
     """The blocking finding for a table whose rows cannot be placed without a dictionary, since it is partitioned,
     index-organized or clustered."""
     return Finding(
-        f"{owner}.{table} is partitioned, index-organized or clustered: its rows have ids of their own in redo, which cannot be"
-        " placed on a physical standby, where LogMiner has no dictionary",
+        f"{owner}.{table} is partitioned, index-organized or clustered: redo identifies its rows by separate object ids, and"
+        " LogMiner cannot resolve these on a physical standby without a dictionary",
         f"Leave the table out: table.exclude.list={owner}.{table}; or mine in the primary: capture.mode=primary.",
         blocking=True,
         rule="standby-tables",

@@ -26,5 +26,5 @@ def of_source(connection: oracledb.Connection) -> dict[str, int]:
     :param connection: to the source.
     :raises SourceError, PrerequisiteError: V$DATABASE cannot be read.
     """
-    dbid, resetlogs, now = one_row(connection, _SOURCE, "reading which database and incarnation logs have to be of")
+    dbid, resetlogs, now = one_row(connection, _SOURCE, "reading the database id and incarnation of the source")
     return {"dbid": int(dbid), "resetlogs": int(resetlogs), "now": int(now)}

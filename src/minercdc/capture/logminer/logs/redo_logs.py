@@ -300,8 +300,7 @@ def _first_wanted(
     ended: int,
     archived_only: bool,
 ) -> int | None:
-    """Sequence number of the first log of a thread, None when nothing of it is wanted. Parameters as of `select_logs`. Raises
-    MissingLogError as `_first_sequence`."""
+    """Sequence number of the first log of a thread, None when nothing of it is wanted. Parameters as of `select_logs`."""
     if thread.number in marks:
         return marks[thread.number].sequence
     if thread.is_down_since(start_scn) or (archived_only and not logs):

@@ -1,4 +1,4 @@
-"""Finds which container a row is of, where several pluggable databases are captured, and with what it is decoded.
+"""Finds the container of a row if several pluggable databases are captured, and the table version that decodes it.
 
 Names, object ids and XIDs are unique within a container only. Each container has a character set, a time zone, shapes and a
 decoder of its own.
@@ -90,7 +90,7 @@ class Containers:
             return self._only
         found = self._by_id.get(con_id)
         if found is None:
-            raise MiningSessionError(f"LogMiner shows a row of container {con_id}, which has no name")
+            raise MiningSessionError(f"LogMiner shows a row of the unknown container {con_id}")
         return found
 
     def taken(self, batch: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...]]]:

@@ -53,7 +53,7 @@ class RedoFlush:
 
     def _opened(self) -> oracledb.Connection:
         connection = self._connection = self._connect()
-        with oracle_errors(f"creating table {self._table}, which is to flush redo"), connection.cursor() as cursor:
+        with oracle_errors(f"creating table {self._table} for flushing redo"), connection.cursor() as cursor:
             cursor.execute("SELECT COUNT(*) FROM USER_TABLES WHERE TABLE_NAME = :name", {"name": self._table})
             if cursor.fetchone() == (0,):
                 cursor.execute(f'CREATE TABLE "{self._table}" (LAST_SCN NUMBER(19,0))')

@@ -73,7 +73,7 @@ class MiningSession:
         self.within_pdb = container_id(connection) > ROOT
         if self.within_pdb and downstream:
             raise PrerequisiteError(
-                "secondary.*: LogMiner has to run in the root of the downstream database, and this is a pluggable one",
+                "secondary.*: LogMiner must run in the root of the downstream database, but this is a pluggable database",
                 hint="Set secondary.dbname to the service of its root.",
             )
         if self.within_pdb and dictionary_in_redo:
@@ -143,7 +143,7 @@ class MiningSession:
                 try:
                     first = next(batches, None)
                 except (TypeError, oracledb.NotSupportedError) as error:
-                    _log.info("the driver does not give V$LOGMNR_CONTENTS as columns: %s", error)
+                    _log.info("the driver cannot fetch V$LOGMNR_CONTENTS column by column: %s", error)
                     self._native_rows = False
                 else:
                     if first is not None:
@@ -215,9 +215,9 @@ def open_session(
 
 
 def _fetched(cursor: oracledb.Cursor) -> list[tuple[Any, ...]]:
-    """The next batch, [] at the end. Raises MiningSessionError for a text that is no UTF-8, as the native path does."""
+    """The next batch, [] at the end."""
     try:
         batch: list[tuple[Any, ...]] = cursor.fetchmany()
         return batch
     except UnicodeDecodeError as error:
-        raise MiningSessionError(f"LogMiner gave a text that is no UTF-8: {error}") from error
+        raise MiningSessionError(f"LogMiner returned text that is not valid UTF-8: {error}") from error

@@ -1,4 +1,4 @@
-"""Takes the figures of the capture: times per batch and pass, who writes the redo, what is held open."""
+"""Measures the capture: times per batch and pass, writers of redo, open transactions."""
 
 from __future__ import annotations
 

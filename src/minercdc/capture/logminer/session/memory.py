@@ -1,4 +1,4 @@
-"""Finds out when a LogMiner session holds so much memory that it is better replaced."""
+"""Detects when a LogMiner session holds so much memory that it should be replaced."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class RedoDictionary:
             if not found:
                 if downstream is not None:
                     return None
-                raise LogGapError("the dictionary that was written to the redo is not in an archived log yet")
+                raise LogGapError("the log with the dictionary has not been archived yet")
         used = dictionary_for(found, scn)
         assert used is not None
         if used == found[-1] and _is_far_back(connection, used, scn, downstream) and self._built != used.last:
@@ -136,7 +136,7 @@ class RedoDictionary:
         `first_scn` chooses another one, or has one written. `first_scn` was called before. Logs a warning."""
         assert self._used is not None
         used = self._used
-        _log.warning("a log after the dictionary of thread %s, log %s, is missing: another dictionary is needed", *used[1:3])
+        _log.warning("a log after the dictionary of thread %s, log %s, is missing: a new dictionary is needed", *used[1:3])
         self._given_up.add(used)
         self._used = self._built = None
 
@@ -161,8 +161,8 @@ def _listed(connection: oracledb.Connection, downstream: oracledb.Connection | N
 
 
 def _is_on_its_way(connection: oracledb.Connection, downstream: oracledb.Connection) -> bool:
-    """Whether the source has archived a dictionary that ends in a log after those that the downstream database has of its thread:
-    another one would not arrive sooner. Raises as `RedoDictionary.first_scn`."""
+    """Whether the source has archived a dictionary that ends in a log after those that the downstream database has of
+    its thread: another one would not arrive sooner."""
     with oracle_errors("listing received logs"), downstream.cursor() as cursor:
         cursor.execute(_NEWEST, of_source(connection))
         newest = {int(thread): int(sequence) for thread, sequence in cursor}

@@ -78,8 +78,8 @@ class ObjectNames:
             code = fetched[_CODE]
             if container is not None and fetched[_CONTAINER] is None and code != OpCode.MISSING_SCN:
                 raise PrerequisiteError(
-                    "LogMiner does not say of which container a row is (SRC_CON_ID is null), as it may without a dictionary",
-                    hint="This release cannot be mined in a physical standby: capture.mode=primary.",
+                    "LogMiner did not report the container of a row (SRC_CON_ID is null), which can happen without a dictionary",
+                    hint="This release cannot be mined on a physical standby: set capture.mode=primary.",
                 )
             row = LogMinerRow._make(fetched) if code in _ROWS else None
             named = fetched if row is None else self._row(row)
@@ -116,7 +116,7 @@ class ObjectNames:
         if owner == _UNKNOWN:
             owner = None
             if user is None:
-                _log.warning("the schema of a DDL statement is not known, nor who ran it: %s", row.sql)
+                _log.warning("the schema and the user of a DDL statement are unknown: %s", row.sql)
         return row._replace(owner=owner, table=table, user=user)
 
     def _look_up(self, ids: Iterable[int]) -> None:
@@ -135,8 +135,7 @@ class ObjectNames:
                 self._names[object_id] = owner, table
 
     def _asked(self, sql: str, ids: Sequence[int]) -> list[tuple[int, str, str, str]]:
-        """(object id, owner, table, object type) of those of `ids` that the primary's dictionary has. Raises SourceError and
-        PrerequisiteError."""
+        """(object id, owner, table, object type) of those of `ids` that the primary's dictionary has."""
         with oracle_errors("reading ALL_OBJECTS"), self._connection.get().cursor() as cursor:
             cursor.execute(sql.format(ids=", ".join(map(str, ids))))
             return [(int(object_id), owner, table, kind) for object_id, owner, table, kind in cursor.fetchall()]

@@ -1,1 +1,1 @@
-"""From the text of SQL_REDO to changes of rows."""
+"""Turns the text of SQL_REDO into changes of rows."""

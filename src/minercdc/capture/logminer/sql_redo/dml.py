@@ -127,7 +127,7 @@ class RedoDecoder:
             dml.op is Op.CREATE and len(dml.new) != len(stored) and not (may_end_early and len(dml.new) < len(stored))
         ):
             raise SchemaMismatchError(
-                f"the row has other columns than version {self.schema.version} of the table, whose stored columns are "
+                f"the columns of the row differ from version {self.schema.version} of the table, which stores "
                 + (", ".join(stored) or "not known")
             )
         new, old = self._images(dml.new, encoding), self._images(dml.old, encoding)
@@ -194,7 +194,7 @@ def _bytes(digits: str) -> bytes:
     try:
         return bytes.fromhex(digits)
     except ValueError:
-        raise ValueDecodeError(f"HEXTORAW('{digits[:60]}') holds no bytes") from None
+        raise ValueDecodeError(f"HEXTORAW('{digits[:60]}') is not a sequence of bytes") from None
 
 
 def _is_extended(column: Column) -> bool:

@@ -89,9 +89,7 @@ class _Picture:
     pick: Callable[[list[Any]], Row]
 
     def row(self, pieces: list[Any]) -> Row:
-        """The Row whose values are in `pieces`, a statement of this form split at its apostrophes; the list is changed. Raises
-        ValueDecodeError for a value that does not fit its column.
-        """
+        """The Row whose values are in `pieces`, a statement of this form split at its apostrophes; the list is changed."""
         for i, convert in self.conversions:
             pieces[i] = convert(pieces[i])
         pieces += _CHOICES
@@ -205,8 +203,7 @@ class GlueReader:
         return _keep(self._assignments[call], text, glue)
 
     def _read_assignments(self, rest: str, glue: _Glue) -> None:
-        """Note in `glue` what `"A" = NULL, "B" = NULL, "C" = FUNCTION(` says, or the text up to WHERE or the end. Raises
-        _Unknown for another form."""
+        """Note in `glue` what `"A" = NULL, "B" = NULL, "C" = FUNCTION(` says, or the text up to WHERE or the end."""
         while True:
             column, rest = self._column(rest, " = ")
             constant = self._constant(column, rest, glue)
@@ -220,7 +217,7 @@ class GlueReader:
             rest = rest[2:]
 
     def _learn_where(self, key: str, head: str, pieces: Sequence[str], at: int) -> _Picture:
-        """Learn the picture of a WHERE, under `key`. Raises _Unknown for another form.
+        """Learn the picture of a WHERE, under `key`.
 
         :param head: the part of the glue at `at` that belongs to the picture.
         """
@@ -242,8 +239,7 @@ class GlueReader:
         return _keep(self._conditions[call], text, glue)
 
     def _read_conditions(self, rest: str, before: str, glue: _Glue) -> None:
-        """Note in `glue` what `and "A" IS NULL and "B" IS NULL and "C" = FUNCTION(` says, or the text up to the end. Raises
-        _Unknown for another form."""
+        """Note in `glue` what `and "A" IS NULL and "B" IS NULL and "C" = FUNCTION(` says, or the text up to the end."""
         while True:
             if rest.rstrip() in _ENDS:
                 glue.end = True
@@ -287,8 +283,7 @@ class GlueReader:
         return _keep(self._layouts, text, layout)
 
     def _learn_value(self, layout: _Layout, place: int, call: bool, text: str) -> _Glue:
-        """Learn the text between two literals, such as `),NULL,NULL,FUNCTION(`, or after the last one. Raises _Unknown for
-        another form.
+        """Learn the text between two literals, such as `),NULL,NULL,FUNCTION(`, or after the last one.
 
         :param place: of the literal before it; -1 before the first.
         :param call: it stands within a call.
@@ -316,16 +311,15 @@ class GlueReader:
             glue.end = True
 
     def _column(self, rest: str, after: str) -> tuple[int | None, str]:
-        """Position of the column whose name comes next, None when it is not captured; and the text that follows the name and
-        `after`. Raises _Unknown when no name comes, or another text than `after` follows it."""
+        """Position of the column whose name comes next, None when it is not captured; and the text that follows the name
+        and `after`."""
         match = _NAME.match(rest)
         if match is None or not rest.startswith(after, match.end()):
             raise _Unknown
         return self._position(match[1]), rest[match.end() + len(after) :]
 
     def _constant(self, column: int | None, rest: str, glue: _Glue) -> str | None:
-        """The text of the value that stands here without apostrophes, noted in the glue; None if there is none. Raises
-        _Unknown for a value that is not read here."""
+        """The text of the value that stands here without apostrophes, noted in the glue; None if there is none."""
         match = _CONSTANT.match(rest)
         if match is None:
             return None
@@ -340,7 +334,7 @@ class GlueReader:
         return match[0]
 
     def _literal(self, column: int | None, rest: str, glue: _Glue) -> None:
-        """Note in `glue` how the literal is read that follows `rest`, the text up to its apostrophe. Raises _Unknown."""
+        """Note in `glue` how the literal is read that follows `rest`, the text up to its apostrophe."""
         call = _CALL.fullmatch(rest)
         if call is None:
             raise _Unknown
@@ -384,8 +378,8 @@ def _picker(sources: list[int]) -> Callable[[list[Any]], Row]:
 
 
 def _after_literal(text: str, call: bool) -> tuple[_Glue, str]:
-    """A new glue for the text after a literal, and what of that is to be read: '' before the format that a call may have. Raises
-    _Unknown when a call does not end there."""
+    """A new glue for the text after a literal, and what of that is to be read: '' before the format that a call may
+    have."""
     if call and text == _BEFORE_FORMAT:
         return _Glue(call=True), ""
     if call and not text.startswith(")"):

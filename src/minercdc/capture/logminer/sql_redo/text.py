@@ -104,8 +104,8 @@ class _Read(NamedTuple):
 def _read(
     sql: str, begin: _State, names: list[str], unescaped: Collection[str]
 ) -> tuple[dict[str, Literal], dict[str, Literal]]:
-    """What the rest of a statement assigns, and what it requires, each by column. Of several ways to read it the first that
-    comes to its end. Raises RedoSyntaxError when none does.
+    """What the rest of a statement assigns, and what it requires, each by column. Of several ways to read it the first
+    that comes to its end.
 
     :param names: columns of an INSERT; [] of other statements.
     """
@@ -126,7 +126,7 @@ def _read(
             continue
         for after, name, value in reversed(steps):
             waiting.append((after, read if name is None else _Read(state.phase, name, value, read)))
-    raise failure or RedoSyntaxError(f"no end of the statement was found after character {begin.at + 1}")
+    raise failure or RedoSyntaxError(f"the statement has no end after character {begin.at + 1}")
 
 
 def _by_column(read: _Read | None) -> tuple[dict[str, Literal], dict[str, Literal]]:
@@ -144,8 +144,8 @@ def _by_column(read: _Read | None) -> tuple[dict[str, Literal], dict[str, Litera
 def _steps(
     sql: str, state: _State, names: list[str], unescaped: Collection[str]
 ) -> Iterator[tuple[_State, str | None, Literal]]:
-    """The states that may follow, the likeliest first, each with the column and value read on the way; the column is None for the
-    ROWID, and where nothing is read. Raises RedoSyntaxError when there is none."""
+    """The states that may follow, the likeliest first, each with the column and value read on the way; the column is
+    None for the ROWID, and where nothing is read."""
     phase, place, at = state
     if phase == "begin":
         found = _WHERE.match(sql, at)
@@ -171,8 +171,7 @@ def _steps(
 def _fitting(
     name: str, values: Iterator[tuple[Literal, int]], following: Callable[[int], _State]
 ) -> Iterator[tuple[_State, str, Literal]]:
-    """Those of the values after which the statement can go on, each with its column and the state after it. Raises
-    RedoSyntaxError when there is none, unless `values` is empty.
+    """Those of the values after which the statement can go on, each with its column and the state after it.
 
     :param following: the state from an index on; it raises RedoSyntaxError when the text there does not fit.
     """
@@ -243,7 +242,7 @@ def _after_blanks(sql: str, at: int) -> int:
 
 
 def _read_names(sql: str, at: int) -> tuple[list[str], int]:
-    """The columns of an INSERT, and the index where its values begin. Raises RedoSyntaxError."""
+    """The columns of an INSERT, and the index where its values begin."""
     names = []
     while True:
         name, at = _read_name(sql, at)
@@ -255,7 +254,7 @@ def _read_names(sql: str, at: int) -> tuple[list[str], int]:
 
 
 def _read_condition(sql: str, at: int) -> tuple[str | None, Literal, int]:
-    """(column, value, where it ends) of one condition; the column is None for the ROWID. Raises RedoSyntaxError."""
+    """(column, value, where it ends) of one condition; the column is None for the ROWID."""
     if found := _ROWID.match(sql, at):
         value, at = read_literal(sql, found.end())
         return None, value, at

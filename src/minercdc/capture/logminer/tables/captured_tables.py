@@ -137,7 +137,7 @@ class ShapeTracker:
         for before in tables:
             after = with_hidden(before, found.get(before.id))
             if not after.stored:
-                text = "%s: the order of its stored columns is not known: an earlier release noted its structure, and it had DDL since"
+                text = "%s: the order of its stored columns is unknown: an earlier release recorded its structure, and DDL has changed the table since"
                 _log.warning(text, self.name_of(before.id))
             if (after.stored, after.hidden_known) == (before.stored, before.hidden_known):
                 continue
@@ -190,7 +190,7 @@ class ShapeTracker:
             return None
         expected = (table.schema, table.table) in self._filter.also  # a snapshot has structures of captured tables only
         level = logging.INFO if expected else logging.WARNING
-        _log.log(level, "%s: no CREATE TABLE was seen; its present shape is taken", self.name_of(table))
+        _log.log(level, "%s: no CREATE TABLE was seen; the connector uses its present shape", self.name_of(table))
         found = self._read_now(found)
         return self._change(row, time_us, None, self.tables.next_version(without_unsupported(found)), "")
 
@@ -272,7 +272,7 @@ class ShapeTracker:
         created = replace(made, object_id=row.object_id, parts_from=statement.parts_from)
         of_now = ", ".join(column.name for column in whole.columns if not column.type_name)
         if of_now and self._had_ddl_after(created, row.timestamp):
-            text = "%s: types of %s are taken from the dictionary as it is now, though the table had DDL since: %s"
+            text = "%s: types of %s are read from the present dictionary, although later DDL may have changed them: %s"
             _log.warning(text, self.name_of(table), of_now, sql)
         if statement.has_parts:
             created = self._partitions.after_ddl(created, None, row.timestamp)
@@ -286,14 +286,14 @@ class ShapeTracker:
             if altered == known:
                 continue
             if self._had_ddl_after(known, row.timestamp):
-                text = "%s: NOT NULL or a default of its columns may have gone with a domain; later DDL hides whether: %s"
+                text = "%s: dropping a domain may have removed NOT NULL or a default of its columns; later DDL makes this unknown: %s"
                 _log.warning(text, self.name_of(known.id), sql)
             else:
                 yield self._altered(row, time_us, known, altered, sql)
 
     def _with_columns(self, statement: CreateTable, row: LogMinerRow, present: ReadPresent) -> CreateTable:
-        """CREATE TABLE with the columns that other tables give it. Raises ShapeUnclear as `with_columns`. Of several tables that a name may
-        mean, the columns are known where they are those of all of them."""
+        """CREATE TABLE with the columns that other tables give it. Of several tables that a name may mean, the columns
+        are known where they are those of all of them."""
 
         def sources(name: TableName) -> list[TableId]:
             schemas = (name.schema,) if name.schema is not None else current_schemas(row, statement.name.schema)
@@ -381,7 +381,9 @@ class ShapeTracker:
             yield self._change(row, time_us, known, known, sql, truncate=emptied)
 
     def _warn_of_loss(self, table: TableId, sql: str) -> None:
-        _log.warning("%s: rows went or came without a trace in redo, and no event has them: %s", self.name_of(table), sql)
+        _log.warning(
+            "%s: rows were removed or added without redo, so there are no events for them: %s", self.name_of(table), sql
+        )
 
     def _warn_if_unlogged(self, table: TableId) -> None:
         """Log a warning if redo of the table lacks what decoding needs. `unlogged` reads the dictionary as it is now, since

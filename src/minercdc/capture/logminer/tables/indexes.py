@@ -1,4 +1,4 @@
-"""Whose unique indexes DDL makes, drops and renames. An index may be in another schema than its table.
+"""Tracks the unique indexes that DDL creates, drops and renames, and their tables. An index may be in another schema than its table.
 
 Redo has, beside the text, one schema (SEG_OWNER), which may be that of the index or of its table, and the session's user. Where these leave
 several tables or owners, the dictionary decides, as it is now.
@@ -91,7 +91,7 @@ class Indexes:
         same_name = [table for table in self._tables if (table.id.database, table.id.table) == (self._database, name.table)]
         there = [table for table in same_name if statement.schema in self._owners_now(table, statement.key)]
         if not there and likely is None and same_name:
-            _log.warning("whose unique index this was is not known any more, so it counts for no table: %s", row.sql)
+            _log.warning("the table of this unique index is no longer known, so the index is ignored: %s", row.sql)
         return there[0] if there else likely
 
     def _meant_by(

@@ -1,4 +1,4 @@
-"""Which captured tables a DDL took rows from, or brought rows to, beside the table that it is about. Redo names none of them:
+"""Finds the captured tables from which DDL removes rows, or to which it adds rows, besides its own table. Redo names none of them:
 
 EXCHANGE PARTITION .. WITH TABLE x      x got the rows of the partition, which got those of x
 EXCHANGE .. CASCADE                     so did the tables that refer to the two
@@ -57,7 +57,7 @@ class Losses:
     def of_cluster(self, cluster: TableId) -> Iterator[Concerned]:
         """The known tables that TRUNCATE CLUSTER empties; a table stays in its cluster until it is dropped."""
         if self._ids is None:
-            _log.warning("TRUNCATE of cluster %s: which tables it emptied is not known without a dictionary", cluster)
+            _log.warning("TRUNCATE of cluster %s: without a dictionary, the emptied tables are unknown", cluster)
             return
         for object_id in self._ids.clustered(cluster):
             name = self._tables.find_object(self._database, object_id)
@@ -96,16 +96,14 @@ class Losses:
         """The tables that refer to a table and are known, as they are called by the DDL. Those that do not refer to it any more are
         not found: that is logged."""
         if self._ids is None:
-            _log.warning(
-                "CASCADE of DDL on %s: which tables it concerned is not known without a dictionary", self._name_of(table)
-            )
+            _log.warning("CASCADE of DDL on %s: without a dictionary, the affected tables are unknown", self._name_of(table))
             return []
         known = self._tables.find(table)
         name = self._ids.present_name(known) if known is not None and known.object_id else table
         if name is None:
             _log.warning(
-                "CASCADE of DDL on %s, which is gone: which tables it concerned is not known any more, and they have no event of it;"
-                " read those again that referred to it",
+                "CASCADE of DDL on %s, which no longer exists: the affected tables are unknown, and they get no"
+                " event; read again the tables that referred to it",
                 self._name_of(table),
             )
             return []

@@ -1,4 +1,4 @@
-"""Knows which object ids are those of a table's partitions, over time, and what a row may be of whose object is gone.
+"""Maps the object ids of partitions to tables over time, and finds candidates for rows of dropped objects.
 
     DATA_OBJ#   the partition that the row lies in (docs/reference/logminer-facts.md#b-10). While the partition is there, LogMiner prints
                 the table's name; once DROP, SPLIT, MERGE .. have taken it away, `OBJ# n`

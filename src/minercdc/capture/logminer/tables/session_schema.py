@@ -1,4 +1,4 @@
-"""In which schema a DDL means a name that has none: in the session's current schema, which redo does not say.
+"""Finds the schema of an unqualified name in DDL: the session's current schema, which redo does not contain.
 
 SEG_OWNER    schema of the DDL's target, or of its index: the current one where the text names no schema for it
 USERNAME     the session's user: its schema is the current one until ALTER SESSION SET CURRENT_SCHEMA

@@ -1,4 +1,4 @@
-"""Which columns a table has stored, where an earlier release noted its structure without those that Oracle makes itself.
+"""Determines the stored columns of a table if an earlier release recorded its structure without those that Oracle creates itself.
 
 `SYS_NCn$` comes with a default of a column that may be NULL (docs/reference/logminer-facts.md#b-6-5), stays as long as the table, and
 counts in `COL n`.

@@ -1,4 +1,4 @@
-"""Rows whose object is not known any more: which captured tables they may be of."""
+"""Finds the captured tables to which rows of an unknown object may belong."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def place(row: LogMinerRow, shapes: ShapeTracker, unread: Collection[str]) -> No
         return
     names = ", ".join(map(shapes.name_of, tables))
     error = UnplacedRowError(
-        f"the object {row.object_id} is gone, and may have been a partition of {names}",
-        hint="The partition came and went before its redo was read, so nothing says whose it was.",
+        f"object {row.object_id} no longer exists; it may have been a partition of {names}",
+        hint="The partition was created and dropped before its redo was read, so its table is unknown.",
     )
     raise Unplaced(error, tables)
 

@@ -1,1 +1,1 @@
-"""Moving over from Debezium: its offsets and its schema history become ours."""
+"""Migration from Debezium: converts its offsets and its schema history."""

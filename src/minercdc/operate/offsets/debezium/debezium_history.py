@@ -11,7 +11,7 @@ from minercdc.errors import SchemaHistoryError
 from minercdc.messages.table_changes import change_of, table_id
 from minercdc.schema.table import TableId, TableSchema
 
-_HINT = "It has to be the schema history of the Debezium connector, schema.history.internal.* of its configuration."
+_HINT = "It must be the schema history of the Debezium connector, schema.history.internal.* of its configuration."
 
 
 @dataclass(slots=True)

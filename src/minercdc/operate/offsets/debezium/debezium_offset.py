@@ -66,7 +66,7 @@ def offset_of(entries: Mapping[bytes, bytes | None], where: str, *, server: str,
         servers = sorted({server for server, _, _ in _keys(entries, where)})
         raise ConfigError(
             [f"{where}: no offset of topic.prefix {server}" + (f", only of {', '.join(servers)}" if servers else "")],
-            hint="topic.prefix has to be that of the Debezium connector (database.server.name before 2.0).",
+            hint="topic.prefix must be that of the Debezium connector (database.server.name before 2.0).",
         )
     if len(found) > 1 and name not in found:
         raise ConfigError([f"{where}: offsets of connectors {', '.join(sorted(found))}; set `name` to one of them"])
@@ -97,7 +97,7 @@ def _of_server(entries: Mapping[bytes, bytes | None], server: str, where: str) -
         except ValueError:
             document = None
         if not isinstance(document, dict):
-            raise ConfigError([f"{where}: the offset of connector {name} is no JSON object"])
+            raise ConfigError([f"{where}: the offset of connector {name} is not a JSON object"])
         found.append((name, document))
     return found
 
@@ -106,13 +106,13 @@ def _parsed(document: Mapping[str, Any], where: str, name: str) -> DebeziumOffse
     for member, adapter in (("lcr_position", "XStream"), ("scn_idx", "OpenLogReplicator")):
         if document.get(member) is not None:
             raise ConfigError(
-                [f"{where}: a position of {adapter}, which says nothing about redo logs"],
-                hint="Start minercdc with its own snapshot; or let Debezium go over to database.connection.adapter=LogMiner first.",
+                [f"{where}: a position of {adapter}, which does not refer to redo logs"],
+                hint="Start minercdc with its own snapshot; or first switch Debezium to database.connection.adapter=LogMiner first.",
             )
     if document.get("snapshot_completed") is False or (document.get("snapshot") and "snapshot_completed" not in document):
         kind = str(document.get("snapshot")).lower()
         raise ConfigError(
-            [f"{where}: its {kind} snapshot is not complete; Debezium, too, would begin it again"],
+            [f"{where}: its {kind} snapshot is not complete; Debezium would also start it over"],
             hint="Let Debezium finish it, or start minercdc without an imported offset.",
         )
     try:
@@ -137,8 +137,8 @@ def _parsed(document: Mapping[str, Any], where: str, name: str) -> DebeziumOffse
 
 
 def _commits(value: object) -> dict[int, LastCommit]:
-    """Thread -> last commit, from `SCN:thread:xid-xid,...`; from `SCN:RS_ID:SSN:thread,...` of older versions, and a bare SCN, of
-    thread 1, of the oldest. {} for no text. Raises ValueError for another form."""
+    """Thread -> last commit, from `SCN:thread:xid-xid,...`; from `SCN:RS_ID:SSN:thread,...` of older versions, and a
+    bare SCN, of thread 1, of the oldest. {} for no text."""
     if value is None or value == "":
         return {}
     found: dict[int, LastCommit] = {}

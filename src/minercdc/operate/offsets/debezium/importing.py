@@ -72,11 +72,13 @@ class Import:
         if self.partial:
             yield f"  transaction {self.partial.tx_id} (SCN {self.partial.commit_scn}) is delivered up to its event {self.partial.seq}"
             if self.partial.inserts:
-                yield "    of which the delete of the old key is in the topic, and the insert of the new one is not: it follows"
+                yield "    its delete of the old key is in the topic, its insert of the new key is not: the insert follows"
         yield f"minercdc goes on as connector {config.identity.name}:"
-        yield f"  redo is read from {self.position}; what is delivered is left out, what was open is delivered when it is committed"
+        yield f"  redo is read from {self.position}; delivered changes are left out, open transactions are delivered when they are committed"
         altered = (
-            f", {self.of_history} of them from Debezium's schema history: they had DDL since" if self.of_history else ""
+            f", {self.of_history} of them from Debezium's schema history, because DDL changed them since"
+            if self.of_history
+            else ""
         )
         yield f"  structures of {len(self.schemas)} tables{altered}"
         if found.incremental:
@@ -162,7 +164,7 @@ def look(config: ConnectorConfig, source: str) -> Import:
     if not schemas:
         raise SourceError(
             "Debezium's schema history has none of the captured tables",
-            hint="schema.include.list and table.include.list have to be those of the Debezium connector.",
+            hint="schema.include.list and table.include.list must be those of the Debezium connector.",
         )
     return Import(config, where, found, position, partial, tuple(schemas), of_history)
 
@@ -195,7 +197,7 @@ def read_entries(client: KafkaClient, source: str) -> tuple[str, dict[bytes, byt
         try:
             return str(path), read_offsets(path.read_bytes())
         except NotAnOffsetFileError as error:
-            raise ConfigError([f"{path}: is no offset file of Debezium's engine: {error}"]) from None
+            raise ConfigError([f"{path}: is not an offset file of Debezium's engine: {error}"]) from None
         except OSError as error:
             raise ConfigError([f"{path}: cannot be read: {error.strerror}"]) from None
     if "/" in source:
@@ -253,9 +255,8 @@ def keep_file(file: Path | None) -> None:
 
 
 def _structures(config: ConnectorConfig, end: HistoryEnd, scn: int) -> tuple[list[TableSchema], int]:
-    """The captured tables of Debezium's history, in the order of their names: as the dictionary has them, unless they may have
-    had DDL after the SCN or are gone; and the number of those. Connects to the database for that. Raises as `connect`, and
-    SourceError or PrerequisiteError when the tables cannot be read."""
+    """The captured tables of Debezium's history, in the order of their names: as the dictionary has them, unless they
+    may have had DDL after the SCN or are gone; and the number of those. Connects to the database for that."""
     wanted = table_filter(config)
     ids = sorted(table for table in end.tables if wanted.includes(table.schema, table.table))
     with closing(connect(config.database, "pdb")) as connection:

@@ -1,4 +1,4 @@
-"""What the last records of a topic say that Debezium's offset does not."""
+"""Reads from the last records of a topic what Debezium's offset does not contain."""
 
 from __future__ import annotations
 

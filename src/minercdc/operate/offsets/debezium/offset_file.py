@@ -39,7 +39,7 @@ class _Reader:
             raise NotAnOffsetFileError("it does not begin as a stream of Java serialization")
         self._expect(_OBJECT, "an object")
         if self._class() != _MAP:
-            raise NotAnOffsetFileError("it holds no java.util.HashMap")
+            raise NotAnOffsetFileError("it does not contain a java.util.HashMap")
         self._seen.append(_MAP)  # the map itself
         self._take(8)  # loadFactor, threshold
         self._expect(_BLOCK, "the size of the map")
@@ -76,7 +76,7 @@ class _Reader:
         return content
 
     def _class(self) -> str:
-        """Name of a class: described here, or before. Raises NotAnOffsetFileError for another form."""
+        """Name of a class: described here, or before."""
         tag = self._take(1)[0]
         if tag == _REFERENCE:
             found = self._reference()
