@@ -120,7 +120,7 @@ def test_while_it_runs(lab: Lab) -> None:
         bundle = lab.directory / "bundle.tar.gz"
         assert clean(packed(bundle)) > 10_000
         assert not [name for name, text in packed(bundle) if "a value of a row" in text or '"initial"' in text]
-        assert {name.rpartition("/")[2] for name, text in packed(bundle) if "unavailable" in text} <= {"check.txt"}
+        assert {name.rpartition("/")[2] for name, text in packed(bundle) if "unavailable: " in text} <= {"check.txt"}
         for page in ("/", "/api/status", "/api/configuration", "/api/notices", "/metrics", "/health", "/notifications"):
             request = Request(f"http://127.0.0.1:{port}{page}", headers={"Authorization": f"Bearer {TOKEN}"})
             with urlopen(request, timeout=10) as answer:

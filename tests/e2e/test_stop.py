@@ -35,7 +35,7 @@ def in_order(ended: Ended) -> None:
     assert (ended.status, ended.message()) in ((0, ""), (0, "stopped")), ended.errors  # the latter during its imports
     assert ended.seconds < STOP_SECONDS
     assert "Traceback" not in ended.errors
-    assert ended.errors.splitlines()[-1].endswith(("stopped", "nothing is lost")), ended.errors
+    assert ended.errors.splitlines()[-1].endswith(("stopped", "Nothing is lost")), ended.errors
 
 
 def test_while_reading_the_snapshot(make_lab: MakeLab, broker: KafkaBroker) -> None:

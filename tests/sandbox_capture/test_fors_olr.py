@@ -128,7 +128,7 @@ def test_damaged_answers_get_an_error_and_lose_nothing(opened: Opened, damage: s
     run = Run(subject).to(len(TRANSACTIONS), restarts=1)
     (error,) = run.errors
     assert isinstance(error, SourceError)
-    assert any(word in str(error) for word in ("cannot be read", "are missing", "answered LastCommitedSCN", "came after"))
+    assert any(word in str(error) for word in ("cannot be read", "are missing", "answered LastCommitedSCN", "arrived after"))
     assert transactions(run.kept) == expected()
 
 
