@@ -99,7 +99,7 @@ def test_it_refuses_what_the_stream_would_not_cover(lab: Lab) -> None:
     hand_over(config)
     name = f"{lab.schema}.T"
     later = hand_over(config, before)
-    assert f"and {before} is before" in later.refusal(name, before)
+    assert f"but {before} is earlier" in later.refusal(name, before)
     lab.execute("CREATE TABLE NEW (ID NUMBER(9) PRIMARY KEY)", LOGGED.format("NEW"))
     assert "snapshot.mode=recovery" in hand_over(config).refusal(f"{lab.schema}.NEW", scn_of(lab))
     with lab.run() as connector:

@@ -241,7 +241,7 @@ WRONG: tuple[tuple[Callable[[str], str], str], ...] = (
     ),
     (lambda text: text.replace('"version": 1', '"version": 99', 1), "another release"),
     (lambda text: text.replace('"topic.prefix": "', '"topic.prefix": "other', 1), "is of topic.prefix other"),
-    (lambda text: text.replace('"adapter": "logminer"', '"adapter": "flashback"', 1), "cannot go on from"),
+    (lambda text: text.replace('"adapter": "logminer"', '"adapter": "flashback"', 1), "cannot continue from"),
     (lambda text: text.replace('"position": {', '"position": {"x": 1}, "was": {', 1), "it has the member was"),
     (
         lambda text: text.replace('"threads": {', '"thread": {', 1),

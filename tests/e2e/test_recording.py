@@ -170,7 +170,7 @@ def test_what_cannot_be_recorded_or_replayed_is_said(lab: Lab) -> None:
     nothing = ran(lab, "record", str(lab.config()), "-o", str(lab.directory / "none.gz"), status=2)
     assert "has no offset" in nothing.errors
     other = ran(lab, "replay", str(lab.config()), status=2)
-    assert "is no recording" in other.errors
+    assert "is not a recording" in other.errors
     assert not list(lab.directory.glob("*.part"))
 
 

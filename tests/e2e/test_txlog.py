@@ -120,7 +120,7 @@ def test_the_page_line_by_line(shop: SandboxProcess, tmp_path: Path) -> None:
         before = set(cursor.execute("select object_type, object_name from user_objects"))
         assert not any(name.startswith("SY") and "SYS_" not in name for _, name in before), "--print changes nothing"
         example.command(install)
-        assert "there, valid and current" in example.command(check)
+        assert "exist, valid and current" in example.command(check)
         with MinerCdc(example.arguments(run), tmp_path / "run.log", environment=example.environment) as connector:
             connector.await_log("streaming", 60)
             cursor.execute("insert into orders values (13, 1, 'NEW')")
@@ -187,7 +187,7 @@ def test_the_script_that_is_printed_without_a_database_works(shop: SandboxProces
         *(f"view SY${name}: another version: the table's columns changed" for name in ("CUSTOMERS", "ORDERS")),
         "installed",
     ]
-    assert "there, valid and current" in example.command("minercdc txlog check connectors/txlog.yaml")
+    assert "exist, valid and current" in example.command("minercdc txlog check connectors/txlog.yaml")
 
 
 def test_the_script_ends_at_a_column_that_is_the_tables_own(shop: SandboxProcess, tmp_path: Path) -> None:

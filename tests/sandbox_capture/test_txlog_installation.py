@@ -222,7 +222,7 @@ def test_tables_that_cannot_be_sources_are_refused_each_with_its_reason(lab: Txl
         "132 bytes, and names have 128",
         "SY$TXLOG, which txlog itself",
         "OTHER are captured",
-        "TXN is no NUMBER",
+        "TXN is not a NUMBER",
     ):
         assert reason in text, text
     with pytest.raises(ConfigError, match="127 tables are captured, and the mask of SY.TXLOG has 126 bits"):
@@ -304,7 +304,7 @@ def test_an_installation_that_broke_off_before_the_scn_was_noted_is_blocking_and
     lab.app.commit()
     assert list(problems(lab)) == ["SCN from which on all transactions on A are noted"]
     findings = [one.problem for one in TxlogPrerequisites().database(lab.app, lab.captured())]
-    assert any("A: minercdc txlog install has not ended" in one for one in findings)
+    assert any("A: minercdc txlog install has not finished" in one for one in findings)
     with pytest.raises(LogGapError, match="not yet"):
         begin_after(context_of(lab), lab.start())
     lab.install()

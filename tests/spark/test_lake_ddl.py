@@ -429,7 +429,7 @@ def test_a_lake_belongs_to_the_connector_that_wrote_to_it_first(
     other = parse_properties({**properties, "name": "other", "topic.prefix": "other"})
     client = KafkaClient(other.kafka, other.topics, other.kafka_client)
     for work in (start, tables, status, lambda spark, config: Maintenance(spark, config, client).run()):
-        with pytest.raises(ConfigError, match=rf"is the lake of connector {config.identity.name} .* and this is other"):
+        with pytest.raises(ConfigError, match=rf"is the lake of connector {config.identity.name} .* but this is other"):
             work(spark, other)
     assert sorted(path.rglob("*")) == before
     sync()
