@@ -382,7 +382,9 @@ class ShapeTracker:
 
     def _warn_of_loss(self, table: TableId, sql: str) -> None:
         _log.warning(
-            "%s: rows were removed or added without redo, so there are no events for them: %s", self.name_of(table), sql
+            "%s: rows were removed or added without a trace in redo, so there are no events for them: %s",
+            self.name_of(table),
+            sql,
         )
 
     def _warn_if_unlogged(self, table: TableId) -> None:
