@@ -11,7 +11,7 @@ Our adapters and sinks are registered in the same way (pyproject.toml).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from typing import Any, Final
@@ -60,9 +60,24 @@ def is_foreign(group: str, name: str) -> bool:
     return found is not None and not found.value.startswith("minercdc.")
 
 
-def unknown(group: str, name: str) -> str:
-    """What is wrong with the name of an extension that is not installed, and which are."""
-    known = ", ".join(f"'{one}'" for one in installed(group))
+def chosen(group: str, value: object, built_in: Sequence[str] = ()) -> object:
+    """The name of an extension as it is installed, by a name in any case; what is no text stays as it is.
+
+    :param built_in: names of those that need no entry point.
+    :raises ValueError: there is none of this name.
+    """
+    if not isinstance(value, str):
+        return value
+    names = {name.lower(): name for name in (*installed(group), *built_in)}
+    found = names.get(value.strip().lower())
+    if found is None:
+        raise ValueError(unknown(group, value, built_in))
+    return found
+
+
+def unknown(group: str, name: str, built_in: Sequence[str] = ()) -> str:
+    """What is wrong with a name that is neither `built_in` nor installed, and which names there are: those of `built_in`, if any."""
+    known = ", ".join(f"'{one}'" for one in built_in or installed(group))
     return (
         one_of(name, known)
         if known
@@ -70,11 +85,10 @@ def unknown(group: str, name: str) -> str:
     )
 
 
-def take_options(properties: dict[str, str], used: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def take_options(properties: dict[str, str], beginnings: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """The options of the extensions that a configuration uses, which are taken out of flat properties.
 
-    :param used: beginnings of the names of options, by the extension whose they are.
+    :param beginnings: of the names of these options.
     """
-    beginnings = tuple(used)
-    for name in [name for name in properties if beginnings and name.startswith(beginnings)]:
+    for name in [name for name in properties if name.startswith(beginnings)]:
         yield name, properties.pop(name)

@@ -237,7 +237,7 @@ def _parse(content: FileProperties, where: str, examine: Examination = _nothing_
     problems += _of_another_database(rest.get("connector.class", ""))
     custom_converters = take_custom_converters(rest, problems)
     sections = {name: checked(section, given[name], problems, unusable) for name, section in SECTIONS.items()}
-    of_extensions = dict(extensions.take_options(rest, dict(_beginnings(sections))))
+    of_extensions = dict(extensions.take_options(rest, tuple(_beginnings(sections))))
     not_read = dict(take_not_read(rest, {one.name: one.value for one in found}))
     ignored = post_processed | not_read | dict(take_known_elsewhere(rest, problems))
     problems += (_unknown(one.given_as) for one in found if one.name in rest)
@@ -276,19 +276,19 @@ def _with_implied(values: Mapping[str, str]) -> Mapping[str, str]:
     return more | dict(values)
 
 
-def _beginnings(sections: Mapping[str, Section]) -> Iterator[tuple[str, str]]:
-    """How the options of the extensions begin that a configuration uses, and which these are."""
+def _beginnings(sections: Mapping[str, Section]) -> Iterator[str]:
+    """How the options of the extensions begin that a configuration uses."""
     database, sink, converters = sections["database"], sections["sink"], sections["converters"]
     assert isinstance(database, DatabaseConfig)
     assert isinstance(sink, SinkConfig)
     assert isinstance(converters, ConverterConfig)
     if extensions.is_foreign(extensions.ADAPTERS, database.database_connection_adapter):
-        yield extensions.ADAPTER_OPTIONS, database.database_connection_adapter
+        yield extensions.ADAPTER_OPTIONS
     if extensions.is_foreign(extensions.SINKS, sink.debezium_sink_type):
-        yield f"debezium.sink.{sink.debezium_sink_type}.", sink.debezium_sink_type
+        yield f"debezium.sink.{sink.debezium_sink_type}."
     for side, converter in (("key", converters.key_converter), ("value", converters.value_converter)):
         if converter in extensions.installed(extensions.FORMATS):
-            yield f"{side}.converter.", converter
+            yield f"{side}.converter."
 
 
 def _two_nodes(rest: Mapping[str, str], log_mining: Mapping[str, str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from minercdc.config.messages.apicurio import ApicurioConfig
 from minercdc.config.messages.cloud_events import CloudEventsConfig
 from minercdc.config.messages.protobuf import ProtobufConfig
 from minercdc.config.messages.registries import SAME, SIDES, RegistryConfig, Side
-from minercdc.config.section import one_of, rule
+from minercdc.config.section import rule
 from minercdc.config.urls import is_http
 
 JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
@@ -62,13 +62,8 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
     @field_validator("key_converter", "value_converter", mode="before")
     @classmethod
     def _is_there(cls, value: object, info: ValidationInfo) -> object:
-        if not isinstance(value, str):
-            return value
-        known = [*BUILT_IN, *([CLOUD_EVENTS] if info.field_name == "value_converter" else ())]
-        names = {name.lower(): name for name in (*extensions.installed(extensions.FORMATS), *known)}
-        if value.strip().lower() not in names:
-            raise ValueError(one_of(value, ", ".join(f"'{name}'" for name in known)))
-        return names[value.strip().lower()]
+        of_values = (CLOUD_EVENTS,) if info.field_name == "value_converter" else ()
+        return extensions.chosen(extensions.FORMATS, value, BUILT_IN + of_values)
 
     @rule
     def _of_keys(self) -> Iterator[str]:

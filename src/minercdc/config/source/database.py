@@ -92,12 +92,7 @@ class DatabaseConfig(Section):
                 "XStream needs Oracle's client libraries and a GoldenGate licence, and is not read; docs/capture/xstream.md says how to"
                 " move over to logminer"
             )
-        if not isinstance(value, str):
-            return value
-        names = {name.lower(): name for name in extensions.installed(extensions.ADAPTERS)}
-        if value.strip().lower() not in names:
-            raise ValueError(extensions.unknown(extensions.ADAPTERS, value))
-        return names[value.strip().lower()]
+        return extensions.chosen(extensions.ADAPTERS, value)
 
     @property
     def session_user(self) -> str:

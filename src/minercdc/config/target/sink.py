@@ -36,12 +36,7 @@ class SinkConfig(Section):
     @field_validator("debezium_sink_type", mode="before")
     @classmethod
     def _is_installed(cls, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        names = {name.lower(): name for name in extensions.installed(extensions.SINKS)}
-        if value.strip().lower() not in names:
-            raise ValueError(extensions.unknown(extensions.SINKS, value))
-        return names[value.strip().lower()]
+        return extensions.chosen(extensions.SINKS, value)
 
     @rule
     def _path(self) -> Iterator[str]:
