@@ -10,7 +10,7 @@ import pytest
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
-from minercdc.lake.merge.pending import is_pending, limits_of, pending, stages
+from minercdc.lake.merge.pending import Pending, is_pending, pending, stages
 from minercdc.lake.merge.table_merge import refuse_unplaced
 from minercdc.lake.stream.change_log import Arrival
 from minercdc.lake.stream.marks import Mark, Marks
@@ -143,14 +143,18 @@ def test_a_table_whose_rows_moved_is_brought_to_the_move_first_where_values_are_
 
 def test_rows_without_key_and_rowid_are_refused() -> None:
     lost = [replace(arrival(2, 11, 45), unplaced=3)]
-    refuse_unplaced(history(), ["ID@1"], lost, Applied(10, 1), Applied(50, 2))
-    refuse_unplaced(history(), [], lost, Applied(50, 2), Applied(60, 3))
+
+    def between(applied: Applied, goal: Applied) -> Pending:
+        return pending(history(), lost, applied, goal, truncate=True)
+
+    refuse_unplaced(history(), ["ID@1"], between(Applied(10, 1), Applied(50, 2)))
+    refuse_unplaced(history(), [], between(Applied(50, 2), Applied(60, 3)))
     with pytest.raises(LakeError, match=r"S.T has no key, and 3 of its changes have no ROWID"):
-        refuse_unplaced(history(), [], lost, Applied(10, 1), Applied(50, 2))
+        refuse_unplaced(history(), [], between(Applied(10, 1), Applied(50, 2)))
 
 
 def test_what_was_read_from_oracle_is_not_merged_again() -> None:
     work = pending(history(), [arrival(2, 11, 45)], Applied(30, 1), Applied(50, 2), truncate=True, read=30)
     assert (work.read, work.clears) == (30, False)
-    assert "commit_scn > 30 " in limits_of("p.S.T", work, Applied(30, 1), 2).condition()
+    assert "commit_scn > 30 " in work.limits("p.S.T").condition()
     assert pending(history(), [], Applied(20, 1), Applied(25, 2), truncate=True, read=30).read == 0, "not read yet"

@@ -18,34 +18,66 @@ from minercdc.lake.table.history import TableHistory
 class Pending:
     """The records that bring a table from one state to another.
 
+    :param applied: how far the table is.
+    :param batch: the last one whose records count.
     :param scn: records up to this commit SCN.
     :param since: rows that were changed before this SCN are gone; 0 for none.
     :param snapshot: rows that were committed before this SCN are gone, since an initial snapshot read all rows; 0 for none.
     :param read: what was committed up to this SCN is in the table, as it was read from Oracle; 0 for none.
     :param clears: the table may still have rows that are gone by `since` or `snapshot`.
     :param scns: bounds of the SCNs of their changes, which may be wider than need be.
-    :param rows: at most so many records.
-    :param partial: some have the placeholder in place of a value.
-    :param vanished: of some only the key is known, since their row was found to be gone.
-    :param late: the table may have some of them already.
-    :param reads: some rows were read by a snapshot.
-    :param unplaced: some have no ROWID: LogMiner does not know that of an INSERT with large values.
-    :param long_numbers: some may have a number of more than eight bytes.
+    :param arrivals: the batches that may hold them.
     """
 
+    applied: Applied
+    batch: int
     scn: int
     since: int
     snapshot: int
     read: int
     clears: bool
     scns: tuple[int, int]
-    rows: int
-    partial: bool
-    vanished: bool
-    late: bool
-    reads: bool
-    unplaced: bool
-    long_numbers: bool
+    arrivals: tuple[Arrival, ...]
+
+    @property
+    def rows(self) -> int:
+        """There are at most so many records."""
+        return sum(arrival.rows for arrival in self.arrivals)
+
+    @property
+    def partial(self) -> bool:
+        """Some have the placeholder in place of a value."""
+        return any(arrival.partial for arrival in self.arrivals)
+
+    @property
+    def vanished(self) -> bool:
+        """Of some only the key is known, since their row was found to be gone."""
+        return any(arrival.vanished for arrival in self.arrivals)
+
+    @property
+    def late(self) -> bool:
+        """The table may have some of them already."""
+        return any(arrival.batch > self.applied.batch and arrival.lowest <= self.applied.scn for arrival in self.arrivals)
+
+    @property
+    def reads(self) -> bool:
+        """Some rows were read by a snapshot."""
+        return any(arrival.read for arrival in self.arrivals)
+
+    @property
+    def unplaced(self) -> int:
+        """How many have no ROWID: LogMiner does not know that of an INSERT with large values."""
+        return sum(arrival.unplaced for arrival in self.arrivals)
+
+    @property
+    def undecodable(self) -> int:
+        """How many are not change events of minercdc."""
+        return sum(arrival.undecodable for arrival in self.arrivals)
+
+    @property
+    def long_numbers(self) -> bool:
+        """Some may have a number of more than eight bytes."""
+        return any(arrival.long_numbers for arrival in self.arrivals)
 
     @property
     def is_short(self) -> bool:
@@ -57,6 +89,11 @@ class Pending:
         """What has to be cleared before the records are merged; None for nothing."""
         scn = max(self.since, self.snapshot)
         return Clear(scn, table.times.get(scn), read=scn != self.since) if self.clears else None
+
+    def limits(self, topic: str) -> Limits:
+        """Which records of the change log they are, in a table's topic."""
+        known = self.applied
+        return Limits(topic, self.batch, self.scn, self.since, self.snapshot, self.read, known.batch, known.scn)
 
 
 def is_pending(arrival: Arrival, applied: Applied, goal: Applied) -> bool:
@@ -77,7 +114,7 @@ def pending(
     scn = goal.scn
     if not table.exists_at(scn):  # dropped: it keeps the rows that it had
         scn = max((gone for gone in table.dropped if gone <= goal.scn), default=scn + 1) - 1
-    mine = [arrival for arrival in arrivals if is_pending(arrival, applied, Applied(scn, goal.batch))]
+    mine = tuple(arrival for arrival in arrivals if is_pending(arrival, applied, Applied(scn, goal.batch)))
     # Also those that the table has passed: a change log that was read again has rows of before.
     emptied, reads = clearings(table, mine, scn, truncate=truncate)
     lowest = min((arrival.scns[0] for arrival in mine), default=0)
@@ -85,19 +122,15 @@ def pending(
     since = max(emptied, default=0)
     snapshot = max(reads, default=0)
     return Pending(
+        applied,
+        goal.batch,
         scn,
         since,
         snapshot,
         read if read <= applied.scn else 0,
         max(since, snapshot) > applied.scn,
         (max(lowest, since), max(highest, since)),
-        sum(arrival.rows for arrival in mine),
-        partial=any(arrival.partial for arrival in mine),
-        vanished=any(arrival.vanished for arrival in mine),
-        late=any(arrival.batch > applied.batch and arrival.lowest <= applied.scn for arrival in mine),
-        reads=any(arrival.read for arrival in mine),
-        unplaced=any(arrival.unplaced for arrival in mine),
-        long_numbers=any(arrival.long_numbers for arrival in mine),
+        mine,
     )
 
 
@@ -131,15 +164,6 @@ class Limits(NamedTuple):
     def condition(self) -> str:
         """SQL of the records in the change log."""
         return pending_condition(literal(self.topic), *map(str, self[1:]))
-
-
-def limits_of(topic: str, work: Pending, applied: Applied, batch: int) -> Limits:
-    """The limits of `work`.
-
-    :param applied: how far the table is.
-    :param batch: the last one that counts.
-    """
-    return Limits(topic, batch, work.scn, work.since, work.snapshot, work.read, applied.batch, applied.scn)
 
 
 def pending_condition(

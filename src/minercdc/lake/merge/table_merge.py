@@ -17,7 +17,7 @@ from minercdc.errors import LakeError
 from minercdc.lake.merge.joint_read import JointRead, JointTable
 from minercdc.lake.merge.latest import FEW_ROWS, complete_rows, latest_records, latest_rows
 from minercdc.lake.merge.modes import MIRROR, modes_of
-from minercdc.lake.merge.pending import Limits, Pending, clearings, is_pending, limits_of, pending, stages
+from minercdc.lake.merge.pending import Pending, clearings, pending, stages
 from minercdc.lake.merge.rows import Clear, MergeStep, TableMode, identity
 from minercdc.lake.read.decode import RowDecoder, TableShape
 from minercdc.lake.stream.change_log import Arrival, ChangeLog
@@ -70,7 +70,9 @@ class TableMerge:
                 hint=f"Rebuild it: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}",
             )
         for stage in self._stages(table, arrivals, applied, goal, mode):
-            if self._run(delta, table, arrivals, applied, stage, mode, read=read, again=again):
+            work = pending(table, arrivals, applied, stage, truncate=self._truncates, read=read)
+            if table.versions and table.versions[0].since <= work.scn:  # a table at that SCN
+                self._run(delta, table, work, stage, mode, again=again)
                 again = False
             applied = stage
 
@@ -90,7 +92,7 @@ class TableMerge:
         key = key_ids(self._decoder.shape(table.version_at(work.scn)))
         if work.unplaced or not _takes_records(self._decoder, table, key, work, mode):
             return None
-        return JointTable(limits_of(table.topic, work, applied, goal.batch), bool(key), work.rows)
+        return JointTable(work.limits(table.topic), bool(key), work.rows)
 
     def _stages(
         self, table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, mode: TableMode
@@ -105,22 +107,11 @@ class TableMerge:
         return self._lake.minercdc_lake_truncate == "apply"
 
     def _run(
-        self,
-        delta: DeltaTable,
-        table: TableHistory,
-        arrivals: Sequence[Arrival],
-        applied: Applied,
-        goal: Applied,
-        mode: TableMode,
-        *,
-        read: int,
-        again: bool,
-    ) -> bool:
-        """One step of `run`. Returns whether there was anything to do it with: a table at that SCN."""
-        work = pending(table, arrivals, applied, goal, truncate=self._truncates, read=read)
-        if not table.versions or table.versions[0].since > work.scn:
-            return False
-        _refuse_undecodable(table, [a for a in arrivals if is_pending(a, applied, goal)], self._log.path)
+        self, delta: DeltaTable, table: TableHistory, work: Pending, goal: Applied, mode: TableMode, *, again: bool
+    ) -> None:
+        """One step of `run`."""
+        applied = work.applied
+        _refuse_undecodable(table, work, self._log.path)
         shape = self._decoder.shape(table.version_at(work.scn))
         key, clear = key_ids(shape), work.clear(table)
         since = key_since(self._decoder, table, work.scn)
@@ -132,25 +123,22 @@ class TableMerge:
             old = key_ids(self._decoder.shape(table.version_at(applied.scn)))
             mode.rekey(delta, there, old, Clear(since, table.times.get(since), read=False), applied)
         new = there is None
-        target = shape.table_columns() if there is None else self._evolved(delta, table, shape, there, work, applied)
+        target = shape.table_columns() if there is None else self._evolved(delta, table, shape, there, work)
         step = MergeStep(target, key, since, clear, work.late, work.reads, applied, goal)
         changes = None
         if work.rows:
-            refuse_unplaced(table, key, arrivals, applied, goal)
+            refuse_unplaced(table, key, work)
             present = None if new or clear is not None else mode.current(delta.read(), target, key)
-            limits = limits_of(table.topic, work, applied, goal.batch)
-            changes = self._changes(limits, present, table, target, key, work, mode)
+            changes = self._changes(present, table, target, key, work, mode)
         if not new:
             mode.merge(delta, changes, step)
         elif changes is None:
             delta.create(target, mode.cdc_type, mode.name, goal)
         else:
             delta.replace(mode.rows(changes, step), target, goal, mode.name)
-        return True
 
     def _changes(
         self,
-        limits: Limits,
         present: DataFrame | None,
         table: TableHistory,
         target: Sequence[TableColumn],
@@ -158,6 +146,7 @@ class TableMerge:
         work: Pending,
         mode: TableMode,
     ) -> DataFrame:
+        limits = work.limits(table.topic)
         if self._joint is not None and (records := self._joint.records(self._log.spark, limits)) is not None:
             return self._decoder.decode(records, table, target, key, work.scns, before=mode.keeps, short=work.is_short)
         rows = self._log.rows().where(limits.condition())
@@ -170,7 +159,6 @@ class TableMerge:
         shape: TableShape,
         there: Sequence[TableColumn],
         work: Pending,
-        applied: Applied,
     ) -> list[TableColumn]:
         """Bring the lake table's columns to those of the source, and fill older rows with the DEFAULT of an added one.
 
@@ -182,7 +170,7 @@ class TableMerge:
         columns = evolved(delta, there, shape.table_columns(), known, self._lake.minercdc_lake_type_change)
         of_id = {column.id: column for column in columns}
         for number, (since, value) in self._decoder.fills(table).items():
-            if number in of_id and applied.scn < since <= work.scn:
+            if number in of_id and work.applied.scn < since <= work.scn:
                 delta.fill(of_id[number], value, since)
         return columns
 
@@ -227,7 +215,7 @@ def reduced(
     one_version = _has_one_version(decoder, table, key, work)
     partial, by = _lacks_values(work, mode), identity(key)
     if _takes_records(decoder, table, key, work, mode):
-        records = latest_records(rows, ["key"] if key else ["row_id"], unplaced=work.unplaced, count=work.rows)
+        records = latest_records(rows, ["key"] if key else ["row_id"], unplaced=bool(work.unplaced), count=work.rows)
         return decoder.decode(records, table, target, key, work.scns, before=mode.keeps, short=work.is_short)
     if mode.keeps:  # a record may be in the change log twice
         rows = rows.dropDuplicates(["partition", "offset", "commit_scn", "seq"])
@@ -239,7 +227,7 @@ def reduced(
             return decoded
     if mode.takes == "change":
         return decoded
-    return latest_rows(decoded, by if mode.takes == "row" else [*by, "commit_scn"], unplaced=work.unplaced)
+    return latest_rows(decoded, by if mode.takes == "row" else [*by, "commit_scn"], unplaced=bool(work.unplaced))
 
 
 def _has_one_version(decoder: RowDecoder, table: TableHistory, key: Sequence[str], work: Pending) -> bool:
@@ -257,26 +245,23 @@ def _takes_records(decoder: RowDecoder, table: TableHistory, key: Sequence[str],
     return is_whole and mode.takes == "row"
 
 
-def _refuse_undecodable(table: TableHistory, arrivals: Sequence[Arrival], log_path: str) -> None:
-    if count := sum(arrival.undecodable for arrival in arrivals):
+def _refuse_undecodable(table: TableHistory, work: Pending, log_path: str) -> None:
+    if work.undecodable:
         raise LakeError(
-            f"topic {table.topic} holds {count} records that are not change events of minercdc",
+            f"topic {table.topic} holds {work.undecodable} records that are not change events of minercdc",
             hint="Delete them from the change log, then start the lake again: "
             f"DELETE FROM delta.`{log_path}` WHERE topic = '{table.topic}' AND (op IS NULL OR scn IS NULL)",
         )
 
 
-def refuse_unplaced(
-    table: TableHistory, key: Sequence[str], arrivals: Sequence[Arrival], applied: Applied, goal: Applied
-) -> None:
-    """Raise LakeError when rows that are pending between `applied` and `goal` can be found neither by key nor by ROWID.
+def refuse_unplaced(table: TableHistory, key: Sequence[str], work: Pending) -> None:
+    """Raise LakeError when pending rows can be found neither by key nor by ROWID.
 
     :param key: ids of the key's columns; empty when the ROWID identifies rows.
     """
-    count = 0 if key else sum(arrival.unplaced for arrival in arrivals if is_pending(arrival, applied, goal))
-    if count:
+    if work.unplaced and not key:
         raise LakeError(
-            f"{table.name} has no key, and {count} of its changes have no ROWID: redo does not contain the ROWID of an INSERT with large values",
+            f"{table.name} has no key, and {work.unplaced} of its changes have no ROWID: redo does not contain the ROWID of an INSERT with large values",
             hint="Name columns that identify its rows in message.key.columns; or set lob.enabled=false. Then rebuild the table.",
         )
 

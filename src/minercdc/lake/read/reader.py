@@ -15,7 +15,7 @@ from minercdc.errors import LakeError
 from minercdc.lake.maintain.retention import versions
 from minercdc.lake.merge.attempts import cause_of
 from minercdc.lake.merge.modes import MODES
-from minercdc.lake.merge.pending import limits_of, pending, stages
+from minercdc.lake.merge.pending import pending, stages
 from minercdc.lake.merge.rows import CDC_TYPE, NEWER, as_rows, cdc_struct, matches
 from minercdc.lake.merge.table_merge import key_ids, reduced, refuse_unplaced, rekeyings
 from minercdc.lake.read.decode import RowDecoder, TableShape
@@ -212,7 +212,7 @@ class _Reader:
         read: int,
     ) -> DataFrame | None:
         """The rows at a goal, from those that are there at `applied`; None for none. Raises LakeError where the records
-        between do not say it: `pending.refuse_unplaced`, or a key with a column that the table has no more."""
+        between do not say it: `refuse_unplaced`, or a key with a column that the table has no more."""
         truncate = self._lake.minercdc_lake_truncate == "apply"
         work = pending(table, arrivals, applied, goal, truncate=truncate, read=read)
         present = None if work.clears else present
@@ -224,8 +224,8 @@ class _Reader:
                 f"{table.name} lost a column of its key after SCN {goal.scn}, and its earlier rows are not merged",
                 hint=f"Wait for the next merge, or read SCN {goal.scn} or an earlier one.",
             )
-        refuse_unplaced(table, key, arrivals, applied, goal)
-        rows = self._log.rows().where(limits_of(table.topic, work, applied, goal.batch).condition())
+        refuse_unplaced(table, key, work)
+        rows = self._log.rows().where(work.limits(table.topic).condition())
         changes = reduced(self._decoder, rows, present, table, target, key, work)
         if present is None:
             return as_rows(changes.where("op <> 'd'"), target)
