@@ -15,6 +15,7 @@ from minercdc.pipeline.batch import Batch
 from minercdc.pipeline.offset_tracker import NextOffset
 from minercdc.pipeline.pipeline import Pipeline, PipelineFactory
 from minercdc.pipeline.undecodable import LeftOut, raw, unconverted, undecodable
+from minercdc.schema.table import TableId
 from minercdc.stream.contracts import Capture, EncodedRun, Record, SignalActions, write_all
 from minercdc.stream.counters.connector import TableScan
 from minercdc.stream.counters.lag_causes import Cause
@@ -97,7 +98,7 @@ class _Publisher:
         if self._counts is not None:
             self._counts.load(following.partial)
         self._marks = None if self._counts is None else TransactionMarks(self._counts, self._encode)
-        self._left_out = LeftOut(pipeline, factory.counters, self._write_rows, self._notification)
+        self._left_out = LeftOut(pipeline, factory.counters)
 
     def publish(self, events: Iterator[Event]) -> None:
         for event in events:
@@ -128,7 +129,7 @@ class _Publisher:
     def _change(self, event: ChangeEvent) -> None:
         self._whole = False
         if self._suspensions.any and self._suspensions.leaves_out(event.schema.id, event.tx):
-            self._left_out.row(raw(event, "the table is suspended"))
+            self._leave_out(raw(event, "the table is suspended"))
             self._split(event.tx, event.seq)
             return
         try:
@@ -136,7 +137,7 @@ class _Publisher:
         except DecodeError as error:
             if self._counts is not None:
                 self._counts.take_back()
-            self._left_out.refuse(event.schema.id, undecodable(event, error), error)
+            self._refuse(event.schema.id, undecodable(event, error), error)
             return
         if self._marks is not None and event.tx is not None:
             self._marks.counted(event.tx, event.time_us)
@@ -195,13 +196,13 @@ class _Publisher:
             at = end
 
     def _read_events(self, run: ReadRun, begin: int, end: int) -> None:
-        """Write rows `begin` to before `end` one by one; for one that cannot be converted see `LeftOut.refuse`."""
+        """Write rows `begin` to before `end` one by one; for one that cannot be converted see `_refuse`."""
         try:
             events = run.events(begin, end)
         except DecodeError as error:
             if end - begin == 1:
                 self._whole = False
-                self._left_out.refuse(run.fetched.schema.id, unconverted(run, begin, error), error)
+                self._refuse(run.fetched.schema.id, unconverted(run, begin, error), error)
                 return
             for at in range(begin, end):
                 self._read_events(run, at, at + 1)
@@ -256,9 +257,19 @@ class _Publisher:
     def _undecodable(self, row: UndecodableRow) -> None:
         """Leave out a row that the capture did not, or could not, decode; commit after it where `_split` is due."""
         self._whole = False
-        self._left_out.undecodable(row)
+        self._leave_out(row, self._left_out.undecodable(row))
         if row.counted:
             self._split(row.tx, row.seq)
+
+    def _refuse(self, table: TableId, row: UndecodableRow, error: DecodeError) -> None:
+        """Leave out a row that has no record. Raises `error` when the configuration says that it ends the stream."""
+        self._leave_out(row, self._left_out.refuse(table, row, error))
+
+    def _leave_out(self, row: UndecodableRow, suspension: Notification | None = None) -> None:
+        """Write what there is for a row that is left out: the notification that its table is suspended for it, its dead letter."""
+        if suspension is not None:
+            self._notification(suspension)
+        self._write_rows(self._left_out.row(row))
 
     def _suspension_change(self, change: SuspensionChange) -> None:
         self._whole = False
@@ -299,7 +310,8 @@ class _Publisher:
         try:
             self._encode(change)
         except RecordSchemaError as error:
-            self._left_out.truncate(change, error)
+            if (row := self._left_out.truncate(change, error)) is not None:
+                self._refuse(change.table, row, error)
         self._counters.schema_changes += 1
         self._left_out.follow(change)
         for notification in self._pipeline.schema_notices(change):

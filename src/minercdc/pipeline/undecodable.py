@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from minercdc.errors import DecodeError, MissingKeyError, RecordSchemaError, SharedTopicError, UnsupportedRowError
@@ -95,55 +95,37 @@ def raw(event: ChangeEvent, reason: str) -> UndecodableRow:
 
 
 class LeftOut:
-    """Leaves out rows that have no record, and suspends their tables where that is configured; the others go on. It keeps the
-    suspensions of the pipeline, and what `counters` shows of them, up to date. Its methods raise what `write`, `notify` and the
-    pipeline's encoder raise.
+    """Decides what becomes of rows that have no record: their tables are suspended where that is configured, the others go on. It
+    keeps the suspensions of the pipeline, and what `counters` shows of them, up to date.
 
     :param pipeline: its suspensions are loaded already.
-    :param write: writes records of a row into the present Kafka transaction.
-    :param notify: does so with a notification, which is shown once it is durable.
     """
 
-    def __init__(
-        self,
-        pipeline: Pipeline,
-        counters: Counters,
-        write: Callable[[Sequence[Record]], None],
-        notify: Callable[[Notification], None],
-    ) -> None:
+    def __init__(self, pipeline: Pipeline, counters: Counters) -> None:
         self._pipeline = pipeline
         self._suspensions = pipeline.suspensions
         self._counters = counters
-        self._write = write
-        self._notify = notify
         self._show()
 
-    def row(self, row: UndecodableRow) -> None:
-        """Count a row that is left out; its dead letter, if there is a topic for it, is committed with its neighbours."""
+    def row(self, row: UndecodableRow) -> Sequence[Record]:
+        """Count a row that is left out. Returns its dead letter, if there is a topic for it, to be committed with its neighbours.
+        Raises what the pipeline's encoder raises."""
         self._counters.skipped += 1
         self._counters.left_out["None" if row.table is None else self._suspensions.name_of(row.table)] += 1
-        self._write(self._pipeline.encoder.encode(row))
+        return self._pipeline.encoder.encode(row)
 
-    def refuse(self, table: TableId, row: UndecodableRow, error: DecodeError) -> None:
-        """Leave out a row that has no record: suspend its table where the configuration says so. Raises `error` when the
-        configuration says that it ends the stream."""
+    def refuse(self, table: TableId, row: UndecodableRow, error: DecodeError) -> Notification | None:
+        """Decide on a row that has no record: suspend its table where the configuration says so, and return the notification of
+        that. Raises `error` when the configuration says that it ends the stream."""
         if self._pipeline.suspends(table):
-            self._suspend(table, row)
-        elif not self._pipeline.skip_undecodable(error):
+            return self._suspend(table, row)
+        if not self._pipeline.skip_undecodable(error):
             raise error
-        self.row(row)
+        return None
 
-    def truncate(self, change: SchemaChange, error: RecordSchemaError) -> None:
-        """Leave out the record of a TRUNCATE of a table that cannot be published, as one of its rows. Nothing is done for a
-        table that is suspended already. Raises as `refuse`."""
-        if self._suspensions.find(self._suspensions.name_of(change.table)) is None:
-            row = UndecodableRow.of_truncate(change, f"{error.code}: {error.message}")
-            row.code, row.hint = error.code, error.hint
-            self.refuse(change.table, row, error)
-
-    def undecodable(self, row: UndecodableRow) -> None:
-        """Leave out a row that the capture could not decode, or did not, because its table is suspended. Where it could not, and
-        the configuration says so, the table is suspended from here on."""
+    def undecodable(self, row: UndecodableRow) -> Notification | None:
+        """Decide on a row that the capture could not decode, or did not, because its table is suspended. Where it could not, and
+        the configuration says so, the table is suspended from here on; returns the notification of that."""
         table = row.table
         if (
             row.code
@@ -151,8 +133,16 @@ class LeftOut:
             and not self._suspensions.leaves_out(table, row.tx)
             and self._pipeline.suspends(table)
         ):
-            self._suspend(table, row)
-        self.row(row)
+            return self._suspend(table, row)
+        return None
+
+    def truncate(self, change: SchemaChange, error: RecordSchemaError) -> UndecodableRow | None:
+        """What stands for a TRUNCATE without a record, for `refuse`; None where its table is suspended already."""
+        if self._suspensions.find(self._suspensions.name_of(change.table)) is not None:
+            return None
+        row = UndecodableRow.of_truncate(change, f"{error.code}: {error.message}")
+        row.code, row.hint = error.code, error.hint
+        return row
 
     def change(self, change: SuspensionChange) -> None:
         """Take note of a table's new entry, or of the end of its suspension."""
@@ -172,9 +162,9 @@ class LeftOut:
             self._suspensions.put(replace(entry, table=name_of(change.after.id), again=False))
         self._show()
 
-    def _suspend(self, table: TableId, row: UndecodableRow) -> None:
-        """Suspend `table`, so that its rows are left out from `row` on; log that as an error, and send a notification. When the
-        row was written before the table was repaired, the table is read once more instead, without a notification."""
+    def _suspend(self, table: TableId, row: UndecodableRow) -> Notification | None:
+        """Suspend `table`, so that its rows are left out from `row` on; log that as an error, and return the notification. When
+        the row was written before the table was repaired, the table is read once more instead, without a notification."""
         known, tx = self._suspensions, row.tx
         name, again = known.name_of(table), known.is_older_than_repair(table, tx)
         automatic = row.code in _SHOWN_BY_DICTIONARY
@@ -184,7 +174,7 @@ class LeftOut:
         known.put(entry)
         if again:
             _log.info("%s: a row that was written before the repair cannot be decoded; the table is read once more", table)
-            return
+            return None
         self._show()
         _log.error(
             "%s IS SUSPENDED from SCN %s on: %s\n  Its changes are left out, those of other tables go on. To repair it: %s",
@@ -195,7 +185,7 @@ class LeftOut:
         )
         data = {"data_collections": f"{table.database}.{table}", "code": row.code, "reason": entry.reason}
         data |= {"fix": entry.fix, "since_scn": str(scn)}
-        self._notify(Notification(f"suspended-{name}-{scn}", "Table", "SUSPENDED", row.time_us, data))
+        return Notification(f"suspended-{name}-{scn}", "Table", "SUSPENDED", row.time_us, data)
 
     def _show(self) -> None:
         entries = [entry for entry in self._suspensions.tables() if not entry.again]
