@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from minercdc.schema.table import TableId, TableNames, TableSchema
@@ -51,6 +51,23 @@ _DEFECTS = (
     TypeError,
     ValueError,
 )  # ours, met by what a signal holds
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a signal led to.
+
+    :param state: once the events are delivered.
+    :param status: of the answer; '' where another answers it later.
+    :param data: goes into the answer.
+    :param before, after: events on both sides of the answer.
+    """
+
+    state: SignalState
+    status: str = "COMPLETED"
+    data: Mapping[str, str] = field(default_factory=dict)
+    before: Sequence[Event] = ()
+    after: Sequence[Event] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +130,15 @@ class Actions:
         try:
             action = action_of(received)
             _log.info("signal %s by %s: %s", received.id, received.channel, described(received))
-            return self._perform(action, received, state, progress, time_us)
+            outcome = self._perform(action, received, state, progress, time_us)
         except SignalRefused as refused:
             return self._refused(received, refused, state, time_us)
         except _DEFECTS as error:  # a restart would meet the same signal again
             _log.exception("signal %s failed", printable(received.id))
             defect = SignalRefused(f"minercdc failed with {type(error).__name__}: {error}")
             return self._refused(received, defect, state, time_us)
+        answers = [signal_answers.answer(received, outcome.status, time_us, **outcome.data)] if outcome.status else []
+        return [*outcome.before, *answers, *outcome.after], outcome.state
 
     def after(self, state: SignalState, time_us: int) -> Acted:
         """Answer COMPLETED to each `drop-transaction` whose transaction was given up before this Progress, and take it out of the
@@ -144,36 +163,35 @@ class Actions:
         _log.warning("signal %s (%s) is refused: %s", *shown)
         return [signal_answers.answer(signal, "REFUSED", time_us, reason=refused.reason)], state
 
-    def _perform(self, action: Action, signal: Signal, state: SignalState, progress: Progress, time_us: int) -> Acted:
+    def _perform(self, action: Action, signal: Signal, state: SignalState, progress: Progress, time_us: int) -> _Outcome:
         match action:
             case ExecuteSnapshot():
                 return self._execute(action, signal, state, time_us)
             case StopSnapshot():
                 return self._stop(action, signal, state, time_us)
             case PauseSnapshot():
-                return self._pause(signal, state, time_us, paused=True)
+                return self._pause(state, time_us, paused=True)
             case ResumeSnapshot():
-                return self._pause(signal, state, time_us, paused=False)
+                return self._pause(state, time_us, paused=False)
             case PauseStreaming():
-                return self._pause_streaming(signal, state, time_us, paused=True)
+                return self._pause_streaming(state, paused=True)
             case ResumeStreaming():
-                return self._pause_streaming(signal, state, time_us, paused=False)
+                return self._pause_streaming(state, paused=False)
             case LogMessage(message):
                 offset = json.dumps(progress.position.to_json()) if progress.position is not None else "{}"
                 _log.info("%s", printable(message.replace("{}", offset)))
-                return [signal_answers.answer(signal, "COMPLETED", time_us)], state
+                return _Outcome(state)
             case ChangeSchemas(changes):
                 wanted = [self._change(change) for change in changes]  # all of them, or none
-                events = [self._schema_change(table, after, progress, time_us) for table, after in wanted]
-                return [*events, signal_answers.answer(signal, "COMPLETED", time_us)], state
+                return _Outcome(state, before=[self._schema_change(*one, progress, time_us) for one in wanted])
             case DropTransaction(xid):
-                return self._drop(xid, signal, state, time_us)
+                return self._drop(xid, signal, state)
             case ResumeTable(collections):
                 return self._resume(collections, signal, state)
             case ListTransactions():
-                return self._list(signal, state, time_us)
+                return self._list(state)
 
-    def _execute(self, action: ExecuteSnapshot, signal: Signal, state: SignalState, time_us: int) -> Acted:
+    def _execute(self, action: ExecuteSnapshot, signal: Signal, state: SignalState, time_us: int) -> _Outcome:
         if any(snapshot.id == signal.id for snapshot in state.snapshots):
             raise SignalRefused(f"snapshot {signal.id} is under way already: give another id")
         found = sorted(set(self._source.list_tables()) | {table.id for table in self._tables if self._captured(table.id)})
@@ -200,10 +218,10 @@ class Actions:
             data["unmatched"] = signal_answers.joined(unknown)
         if len(wanted) < len(matched):
             data["suspended"] = signal_answers.joined(self.names.of(table) for table in matched if table not in wanted)
-        reports = [signal_answers.answer(signal, "ACCEPTED", time_us, **data), signal_answers.started(snapshot, time_us)]
-        return reports, replace(state, snapshots=(*state.snapshots, snapshot))
+        state = replace(state, snapshots=(*state.snapshots, snapshot))
+        return _Outcome(state, "ACCEPTED", data, after=[signal_answers.started(snapshot, time_us)])
 
-    def _resume(self, collections: Sequence[str], signal: Signal, state: SignalState) -> Acted:
+    def _resume(self, collections: Sequence[str], signal: Signal, state: SignalState) -> _Outcome:
         """Put the suspended tables that match into `state.resumes`; `Resumptions` reads them, and answers."""
         known = [entry.table for entry in self._suspended()]
         wanted = [name for name in known if any(names(pattern, self.names.table(name)) for pattern in collections)]
@@ -216,9 +234,9 @@ class Actions:
             one.signal for one in state.resuming if one.signal in given.values() and one.table not in wanted
         ]:
             raise SignalRefused(f"{taken[0]} is under way already: give another id")
-        return (), replace(state, resumes=(*state.resumes, *((given[name], name) for name in wanted)))
+        return _Outcome(replace(state, resumes=(*state.resumes, *((given[name], name) for name in wanted))), status="")
 
-    def _stop(self, action: StopSnapshot, signal: Signal, state: SignalState, time_us: int) -> Acted:
+    def _stop(self, action: StopSnapshot, signal: Signal, state: SignalState, time_us: int) -> _Outcome:
         """Take the tables that match out of the snapshots of the state; one that is being read stops where it is."""
         reports: list[Event] = []
         for snapshot in [s for s in state.snapshots if action.blocking in (None, s.blocking)]:
@@ -241,28 +259,23 @@ class Actions:
             raise SignalRefused("no snapshot of such a table is under way")
         if not any(not snapshot.blocking for snapshot in state.snapshots):
             state = replace(state, paused=False)
-        return [*reports, signal_answers.answer(signal, "COMPLETED", time_us)], state
+        return _Outcome(state, before=reports)
 
     def _stops(self, action: StopSnapshot, table: TableRead) -> bool:
         table_id = self.names.table(table.table)
         return not action.collections or any(names(pattern, table_id) for pattern in action.collections)
 
-    def _pause(self, signal: Signal, state: SignalState, time_us: int, *, paused: bool) -> Acted:
+    def _pause(self, state: SignalState, time_us: int, *, paused: bool) -> _Outcome:
         running = [snapshot for snapshot in state.snapshots if not snapshot.blocking]
         if not running:
             raise SignalRefused("no incremental snapshot is under way")
         if state.paused == paused:
             raise SignalRefused("it is paused already" if paused else "it is not paused")
-        type_ = "PAUSED" if paused else "RESUMED"
-        reports = [
-            signal_answers.of_snapshot(
-                running[0], type_, time_us, data_collections=signal_answers.joined(running[0].collections)
-            ),
-            signal_answers.answer(signal, "COMPLETED", time_us),
-        ]
-        return reports, replace(state, paused=paused)
+        type_, collections = "PAUSED" if paused else "RESUMED", signal_answers.joined(running[0].collections)
+        told = signal_answers.of_snapshot(running[0], type_, time_us, data_collections=collections)
+        return _Outcome(replace(state, paused=paused), before=[told])
 
-    def _pause_streaming(self, signal: Signal, state: SignalState, time_us: int, *, paused: bool) -> Acted:
+    def _pause_streaming(self, state: SignalState, *, paused: bool) -> _Outcome:
         if state.streaming_paused == paused:
             raise SignalRefused("streaming is paused already" if paused else "streaming is not paused")
         if paused and not self._answers_while_paused:
@@ -270,7 +283,7 @@ class Actions:
                 "nothing could resume it: channel source comes with the stream; enable kafka, file, http or in-process, too"
             )
         _log.warning("streaming %s", "is paused; signal resume-streaming lets it go on" if paused else "goes on")
-        return [signal_answers.answer(signal, "COMPLETED", time_us)], replace(state, streaming_paused=paused)
+        return _Outcome(replace(state, streaming_paused=paused))
 
     def _change(self, document: Mapping[str, Any]) -> tuple[TableId, TableSchema | None]:
         try:
@@ -306,7 +319,7 @@ class Actions:
             self._tables.put(after)
         return SchemaChange(table, before, after, "", Scn(progress.complete_scn), time_us)
 
-    def _drop(self, xid: str, signal: Signal, state: SignalState, time_us: int) -> Acted:
+    def _drop(self, xid: str, signal: Signal, state: SignalState) -> _Outcome:
         if self._source.open_transactions is None:
             raise SignalRefused("drop-transaction needs database.connection.adapter=logminer, which buffers transactions")
         if self._several and ":" not in xid:
@@ -316,10 +329,9 @@ class Actions:
         if not self._source.open_transactions.drop_transaction(xid):
             raise SignalRefused(f"no transaction {xid} is open, as far as redo is read")
         self._dropping.add(signal.id)
-        reports = [signal_answers.answer(signal, "ACCEPTED", time_us, xid=xid)]
-        return reports, replace(state, drops=(*state.drops, (signal.id, xid)))
+        return _Outcome(replace(state, drops=(*state.drops, (signal.id, xid))), "ACCEPTED", {"xid": xid})
 
-    def _list(self, signal: Signal, state: SignalState, time_us: int) -> Acted:
+    def _list(self, state: SignalState) -> _Outcome:
         if self._source.open_transactions is None:
             raise SignalRefused("list-transactions needs database.connection.adapter=logminer, which buffers transactions")
         found = sorted(self._source.open_transactions.open_transactions(), key=lambda transaction: transaction.start_scn)
@@ -334,5 +346,4 @@ class Actions:
             }
             for one in found[:_MOST_LISTED]
         ]
-        data = {"count": str(len(found)), "transactions": json.dumps(listed)}
-        return [signal_answers.answer(signal, "COMPLETED", time_us, **data)], state
+        return _Outcome(state, data={"count": str(len(found)), "transactions": json.dumps(listed)})
