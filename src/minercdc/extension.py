@@ -8,7 +8,8 @@ from minercdc.messages.formats.connect import Schema, schema_of
 from minercdc.messages.formats.converting import Format, Write
 from minercdc.messages.topics import TopicNames
 from minercdc.messages.transforms.record import ConnectRecord, Transform, Typed, typed
-from minercdc.oracle.prerequisites import CapturePrerequisites, Finding
+from minercdc.oracle.finding import Finding, Severity
+from minercdc.oracle.prerequisites import CapturePrerequisites
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.sinks.kafka.client import KafkaClient
@@ -41,6 +42,7 @@ __all__ = [
     "Record",
     "Schema",
     "SchemaChange",
+    "Severity",
     "StopFlag",
     "TableId",
     "TableSchema",

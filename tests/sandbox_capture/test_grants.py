@@ -18,8 +18,8 @@ from minercdc.operate.check.examination import examine
 from minercdc.operate.check.plan_grants import grants
 from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary.tables import read_tables
+from minercdc.oracle.finding import Finding, Severity
 from minercdc.oracle.grants import MINING_VIEWS, OPTIONAL_VIEWS
-from minercdc.oracle.prerequisites import Finding
 from minercdc.pipeline.start_checks import check_prerequisites
 from minercdc.schema.table import TableId
 
@@ -88,7 +88,7 @@ def answers(config: ConnectorConfig) -> list[Finding]:
     try:
         return list(examine(config))
     except PrerequisiteError as error:
-        return [Finding(error.message, error.hint, blocking=True)]
+        return [Finding("", Severity.MISSING, error.message, error.hint)]
 
 
 def taken(statement: str) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 import oracledb
 
 from minercdc.oracle import grants
-from minercdc.oracle.prerequisites import Finding, redo_findings
+from minercdc.oracle.finding import Finding, Severity
+from minercdc.oracle.prerequisites import redo_findings
 from minercdc.schema.table import TableSchema
 from minercdc.values.codec import UNMINED_TYPES
 
@@ -32,7 +33,7 @@ class ServerPrerequisites:
         """
         for grant, why in grants.missing_views(connection, grants.SERVER_VIEWS):
             fix = f"GRANT SELECT ON {grant.on.removeprefix('SYS.')} TO {user}"
-            yield Finding(f"{grant.view} cannot be read ({why})", fix, blocking=True, rule="grant-views")
+            yield Finding("grant-views", Severity.MISSING, f"{grant.view} cannot be read ({why})", fix)
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """Findings about ARCHIVELOG mode and supplemental logging of `tables`, as `redo_findings`, which names the errors;
@@ -46,8 +47,8 @@ class ServerPrerequisites:
             names = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in self._types]
             if names:
                 yield Finding(
+                    "mined-types",
+                    Severity.ADVICE,
                     f"{table.id}: {self._without_values}: {', '.join(names)}",
                     "Leave the table out, or set event.processing.failure.handling.mode=warn to continue without its changes.",
-                    blocking=False,
-                    rule="mined-types",
                 )

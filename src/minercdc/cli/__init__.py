@@ -62,7 +62,7 @@ from minercdc.errors import ConfigError, FencedError, MinerCdcError, Prerequisit
 if TYPE_CHECKING:
     from minercdc.local.kafka_broker import KafkaBroker
     from minercdc.local.schema_registry import LocalRegistry
-    from minercdc.oracle.prerequisites import Finding
+    from minercdc.oracle.finding import Finding
     from minercdc.pipeline.connector import Connector
 
 app = typer.Typer(

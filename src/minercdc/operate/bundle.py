@@ -44,7 +44,7 @@ from minercdc.operate.check.page import lines_of
 from minercdc.operate.offsets.read import StoredOffset, read_stored
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding
 from minercdc.pipeline.start_checks import check_broker, unanswered
 from minercdc.schema.table import TableNames
 from minercdc.sinks.kafka.client import KafkaClient

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from typing import Final, Protocol
@@ -14,6 +13,7 @@ from minercdc.config.sections import DatabaseConfig
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import database_name, in_root
 from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
+from minercdc.oracle.finding import Finding, Severity
 from minercdc.oracle.grants import Platform, platform_of
 from minercdc.oracle.scn import ROOT, container_id, one_row
 from minercdc.schema.patterns import configured_pattern, literal_pattern
@@ -37,27 +37,6 @@ _PRIMARY_KEYS = "SELECT TABLE_NAME, STATUS, VALIDATED FROM ALL_CONSTRAINTS WHERE
 _NO_TABLE = (
     "Correct schema.include.list (patterns of SCHEMA) or table.include.list (of SCHEMA.TABLE); a first start needs a table."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A prerequisite that is missing, or may be.
-
-    :param problem: what is missing, and where; text for people.
-    :param fix: SQL, or what else to do.
-    :param blocking: unless it is fixed, changes are lost or capture fails; when False, capture works with less.
-    :param suspends: unless it is fixed, rows of a table cannot be decoded; with
-        `event.processing.failure.handling.mode=suspend` its changes are then left out until it is repaired.
-    :param rule: name of the rule of `minercdc.rules` that is broken.
-    :param examined: False: it is not known whether the rule holds, since something that it is examined by cannot be read.
-    """
-
-    problem: str
-    fix: str
-    blocking: bool
-    suspends: bool = False
-    rule: str = ""
-    examined: bool = True
 
 
 class CapturePrerequisites(Protocol):
@@ -111,12 +90,12 @@ def check(
     if not tables:
         meant = "".join(meant_schema(pattern, visible()) for pattern in table_filter.schema_include)
         problem = f"no table is captured: the include and exclude lists select none{meant}"
-        findings.append(Finding(problem, _NO_TABLE, blocking=True, rule="captured-tables"))
+        findings.append(Finding("captured-tables", Severity.MISSING, problem, _NO_TABLE))
     findings += filter_findings(table_filter, [str(table.id) for table in tables], user, visible)
     if table_filter.schema_exclude or table_filter.table_exclude:
         findings += exclusion_findings(table_filter, visible(), user)
     findings += of_tables(tables)
-    return sorted(findings, key=lambda finding: (not finding.blocking, not finding.suspends))
+    return sorted(findings, key=lambda finding: finding.severity)
 
 
 def unlogged(connection: oracledb.Connection, table: TableId, *, whole_rows: bool = False) -> str:
@@ -171,13 +150,13 @@ class SupplementalLogging:
         fix = f'ALTER TABLE "{table.schema}"."{table.table}" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;'
         if not keyed or (name in self._with_key and (self._keys or name in self._groups["PRIMARY KEY LOGGING"])):
             problem = f"{table}: not all columns are logged: before images are partial, columns may be missing"
-            yield Finding(problem, fix, blocking=False, rule="table-logging")
+            yield Finding("table-logging", Severity.ADVICE, problem, fix)
             return
         problem = (
             f"{table}: supplemental logging is missing: redo does not hold the key of a row that is changed or deleted, so the table"
             " is suspended at the first such row"
         )
-        yield Finding(problem, fix, blocking=False, suspends=True, rule="table-logging")
+        yield Finding("table-logging", Severity.SUSPENDS, problem, fix)
 
 
 def _fix(connection: oracledb.Connection, fixes: tuple[str, str, str]) -> str:
@@ -201,17 +180,17 @@ def redo_findings(
     log_mode, minimal, all_columns = one_row(connection, sql, "checking V$DATABASE")
     if log_mode != "ARCHIVELOG":
         yield Finding(
+            "archivelog",
+            Severity.MISSING,
             f"the database is in {log_mode} mode: redo is overwritten before it is read",
             _fix(connection, _ARCHIVELOG),
-            blocking=True,
-            rule="archivelog",
         )
     if minimal not in ("YES", "IMPLICIT"):
         yield Finding(
+            "minimal-logging",
+            Severity.MISSING,
             f"minimal supplemental logging is off: {without_minimal}",
             _fix(connection, _MINIMAL),
-            blocking=True,
-            rule="minimal-logging",
         )
     if all_columns != "YES":
         logging = SupplementalLogging(connection, {table.id.schema for table in tables})
@@ -225,10 +204,10 @@ def unsupported_columns(tables: Sequence[TableSchema]) -> Iterator[Finding]:
         names = [f"{column.name} {column.type_name}" for column in table.columns if not is_supported(column)]
         if names:
             yield Finding(
+                "column-types",
+                Severity.ADVICE,
                 f"{table.id}: columns of unsupported types are left out: {', '.join(names)}",
                 f"Accept it, or leave the table out: table.exclude.list={table.id}",
-                blocking=False,
-                rule="column-types",
             )
 
 
@@ -245,18 +224,18 @@ def filter_findings(
     for pattern in table_filter.schema_include:
         if schemas and not any(map(configured_pattern(pattern).matches, schemas)):
             yield Finding(
+                "include-list",
+                Severity.ADVICE,
                 f"schema.include.list: '{pattern}' matches no schema with a captured table",
                 f"Correct it; or, where its tables are there, GRANT SELECT, FLASHBACK ON them TO {user};",
-                blocking=False,
-                rule="include-list",
             )
     for pattern in table_filter.table_include:
         if not any(table_filter.matches(pattern, name) for name in names):
             yield Finding(
+                "include-list",
+                Severity.ADVICE,
                 f"table.include.list: '{pattern}' matches no table{meant_table(pattern, _in_schemas(table_filter, visible()))}",
                 f"Correct it: patterns are SCHEMA.TABLE; or create the table, which is captured from then on; or, where it is there, GRANT SELECT, FLASHBACK ON it TO {user};",
-                blocking=False,
-                rule="include-list",
             )
 
 
@@ -309,4 +288,4 @@ def exclusion_findings(table_filter: TableFilter, visible: Sequence[TableId], us
     for kind, pattern in unmatched:
         problem = f"{kind}.exclude.list: '{pattern}' matches no {kind} that {user} can see, so it excludes nothing"
         fix = f"Correct it if a {kind} is captured that should not be."
-        yield Finding(problem, fix, blocking=False, rule="exclude-list")
+        yield Finding("exclude-list", Severity.ADVICE, problem, fix)

@@ -21,7 +21,8 @@ from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError, SinkE
 from minercdc.messages.configured import key_columns
 from minercdc.messages.topics import TopicNames
 from minercdc.oracle.connect import connect, database_name, database_names, of_database
-from minercdc.oracle.prerequisites import Finding, check
+from minercdc.oracle.finding import Finding, Severity
+from minercdc.oracle.prerequisites import check
 from minercdc.oracle.scn import pdb_is_open
 from minercdc.pipeline.unused_patterns import pattern_findings
 from minercdc.schema.table import TableSchema
@@ -116,7 +117,7 @@ def _checked_in(config: ConnectorConfig, name: str, *, first: bool) -> list[Find
 def _not_open(name: str, *, or_else: str = "") -> Finding:
     """The finding that a pluggable database is not open; its problem does not name it. `or_else` is the end of its fix."""
     fix = f"ALTER PLUGGABLE DATABASE {name} OPEN;{or_else}"
-    return Finding("it is not open, so its tables cannot be read", fix, blocking=True, rule="pdb-open")
+    return Finding("pdb-open", Severity.MISSING, "it is not open, so its tables cannot be read", fix)
 
 
 def in_database(name: str, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -136,7 +137,7 @@ def _together(found: Mapping[str, list[Finding]]) -> list[Finding]:
         for name, some in found.items()
         for finding in in_database(name, (_of_one(one) for one in some if one not in common and one.rule not in _OF_ALL))
     ]
-    return sorted([*common, *own], key=lambda finding: (not finding.blocking, not finding.suspends))
+    return sorted([*common, *own], key=lambda finding: finding.severity)
 
 
 def _of_one(finding: Finding) -> Finding:
@@ -155,7 +156,7 @@ def check_broker(config: ConnectorConfig) -> list[Finding]:
         return internal_topic_findings(client, TopicNames(config))
     except SinkError as error:
         fix = error.hint or "Check minercdc.kafka.bootstrap.servers and the settings under minercdc.kafka.client."
-        return [Finding(error.message, fix, blocking=True, rule="broker")]
+        return [Finding("broker", Severity.MISSING, error.message, fix)]
 
 
 def unanswered(broker: Iterable[Finding]) -> Finding | None:

@@ -16,7 +16,7 @@ from minercdc.config.target.topics import partition_rules
 from minercdc.config.transforms.options import Unwrap
 from minercdc.messages.envelope.connect_schema import envelope, plain
 from minercdc.messages.transforms.unwrap import unknown_members
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding, Severity
 from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import TableSchema
 
@@ -49,10 +49,10 @@ def pattern_findings(config: ConnectorConfig, tables: Sequence[TableSchema]) -> 
         for pattern in use.patterns:
             if not any(map(configured_pattern(pattern).matches, names)):
                 problem = f"{use.of_property}: '{pattern}' matches no {use.kind}, and has no effect"
-                yield Finding(problem, f"Correct it: {_form(use.kind)}; or leave it out.", blocking=False, rule="patterns")
+                yield Finding("patterns", Severity.ADVICE, problem, f"Correct it: {_form(use.kind)}; or leave it out.")
     if config.snapshot.snapshot_mode not in ("no_data", "recovery"):  # these read no rows
         for problem, fix in unmatched(config.snapshot_selects, [table.id for table in tables]):
-            yield Finding(problem, fix, blocking=True, rule="patterns")
+            yield Finding("patterns", Severity.MISSING, problem, fix)
     yield from _members(config, tables)
 
 
@@ -106,4 +106,4 @@ def _members(config: ConnectorConfig, tables: Sequence[TableSchema]) -> Iterator
             for option, name in unknown_members(one.options, schema):
                 problem = f"transforms.{one.name}.{option}: '{name}' is no member of the envelope, and has no effect"
                 fix = "Correct it: op, ts_ms, source.scn, transaction.id, before.COLUMN and the like."
-                yield Finding(problem, fix, blocking=False, rule="patterns")
+                yield Finding("patterns", Severity.ADVICE, problem, fix)

@@ -10,7 +10,7 @@ import oracledb
 from minercdc.errors import PrerequisiteError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.dictionary.tables import read_tables
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding, Severity
 from minercdc.oracle.scn import one_row
 from minercdc.schema.table import TableId
 from minercdc.stream.signal_table import COLUMNS, wrong_columns
@@ -35,15 +35,12 @@ def signal_table_findings(
     create = f"CREATE TABLE {name} {COLUMNS};{grant}"
     if found is None:
         yield Finding(
-            f"signal.data.collection: there is no table {table} that {user} can see",
-            create,
-            blocking=False,
-            rule="signal-table",
+            "signal-table", Severity.ADVICE, f"signal.data.collection: there is no table {table} that {user} can see", create
         )
         return
     again = f"DROP TABLE {name}; {create}" + (f" {_ALL_COLUMNS.format(name)}" if redo else "")
     for wrong in wrong_columns(found, again, deletes="DELETE" in marks):
-        yield Finding(f"{table}: {wrong.problem}", wrong.fix, blocking=False, rule="signal-table")
+        yield Finding("signal-table", Severity.ADVICE, f"{table}: {wrong.problem}", wrong.fix)
     if redo:
         yield from _logging(connection, table, name)
     for privilege in marks:
@@ -52,10 +49,10 @@ def signal_table_findings(
         except PrerequisiteError as error:
             fix = f"GRANT SELECT, {privilege} ON {name} TO {user};"
             yield Finding(
+                "signal-table",
+                Severity.ADVICE,
                 f"{table}: marks of incremental snapshots cannot be written ({error.message})",
                 fix,
-                blocking=False,
-                rule="signal-table",
             )
 
 
@@ -69,10 +66,10 @@ def _logging(connection: oracledb.Connection, table: TableId, name: str) -> Iter
     logged = one_row(connection, sql, "checking supplemental log groups", owner=table.schema, name=table.table)[0]
     if everything != "YES" and not logged:
         yield Finding(
+            "signal-table",
+            Severity.ADVICE,
             f"{table}: not all columns are logged: a mark that is deleted may not be recognised",
             _ALL_COLUMNS.format(name),
-            blocking=False,
-            rule="signal-table",
         )
 
 

@@ -17,7 +17,8 @@ from minercdc.config.target.own_topics import signal_topic_name
 from minercdc.errors import RecordSchemaError
 from minercdc.messages.table_changes import change_of
 from minercdc.oracle.connect import connect, database_name, of_database
-from minercdc.oracle.prerequisites import CapturePrerequisites, Finding
+from minercdc.oracle.finding import Finding
+from minercdc.oracle.prerequisites import CapturePrerequisites
 from minercdc.schema.table import TableId, TableNames
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables

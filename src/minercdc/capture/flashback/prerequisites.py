@@ -8,7 +8,7 @@ import oracledb
 
 from minercdc.errors import PrerequisiteError, SnapshotTooOldError, SourceError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding, Severity
 from minercdc.oracle.present_scn import PresentScn
 from minercdc.schema.table import TableSchema
 
@@ -24,10 +24,10 @@ class FlashbackPrerequisites:
         present.read(connection)
         if not present.is_exact:
             yield Finding(
+                "present-scn",
+                Severity.ADVICE,
                 "the present SCN can be read only through TIMESTAMP_TO_SCN: changes arrive up to three seconds later",
                 f"GRANT EXECUTE ON DBMS_FLASHBACK TO {user}, or SELECT ON V_$DATABASE",
-                blocking=False,
-                rule="present-scn",
             )
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
@@ -44,7 +44,7 @@ class FlashbackPrerequisites:
             except PrerequisiteError as error:
                 fix = f"GRANT SELECT, FLASHBACK ON {name} TO {connection.username.upper()}"
                 yield Finding(
-                    f"{table.id}: its versions cannot be read ({error.message})", fix, blocking=True, rule="grant-flashback"
+                    "grant-flashback", Severity.MISSING, f"{table.id}: its versions cannot be read ({error.message})", fix
                 )
             except SnapshotTooOldError:
                 continue  # DDL was a moment ago
@@ -53,7 +53,7 @@ class FlashbackPrerequisites:
             except SourceError as error:
                 fix = f"Leave the table out: table.exclude.list={table.id}"
                 yield Finding(
-                    f"{table.id}: its versions cannot be read ({error.message})", fix, blocking=True, rule="grant-flashback"
+                    "grant-flashback", Severity.MISSING, f"{table.id}: its versions cannot be read ({error.message})", fix
                 )
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
@@ -62,8 +62,8 @@ class FlashbackPrerequisites:
             names = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in _NO_VERSIONS]
             if names:
                 yield Finding(
+                    "mined-types",
+                    Severity.ADVICE,
                     f"{table.id}: Oracle cannot show row versions of tables with columns of these types: {', '.join(names)}",
                     f"Leave the table out: table.exclude.list={table.id}",
-                    blocking=False,
-                    rule="mined-types",
                 )

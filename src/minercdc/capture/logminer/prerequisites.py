@@ -9,7 +9,8 @@ import oracledb
 
 from minercdc.errors import PrerequisiteError
 from minercdc.oracle import grants
-from minercdc.oracle.prerequisites import Finding, redo_findings
+from minercdc.oracle.finding import Finding, Severity
+from minercdc.oracle.prerequisites import redo_findings
 from minercdc.oracle.scn import one_row
 from minercdc.schema.table import TableSchema
 from minercdc.values.codec import UNMINED_TYPES
@@ -36,7 +37,7 @@ class LogMinerPrerequisites:
         for grant, why in missing:
             fix = grant.statement(user.upper(), everywhere=user.upper().startswith("C##"), platform=platform)
             rule = "grant-views" if grant in grants.MINING_VIEWS else "grant-logminer"
-            yield Finding(f"{grant.name} is not granted ({why}): {grant.purpose}", fix, blocking=True, rule=rule)
+            yield Finding(rule, Severity.MISSING, f"{grant.name} is not granted ({why}): {grant.purpose}", fix)
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """Findings about the database's role, ARCHIVELOG mode and supplemental logging, and, not blocking, a finding for each
@@ -47,21 +48,21 @@ class LogMinerPrerequisites:
         role, mode = one_row(connection, _ROLE, "reading the database's role")
         if role not in ("PRIMARY", "SNAPSHOT STANDBY"):
             yield Finding(
+                "database-role",
+                Severity.MISSING,
                 f"the database is a {role} ({mode}): database.* must be the primary database",
                 "Connect to the primary: database.hostname, database.port, database.dbname. A physical standby is mined by secondary.* and"
                 " capture.mode=physical_standby.",
-                blocking=True,
-                rule="database-role",
             )
         yield from redo_findings(connection, tables, without_minimal="LogMiner cannot show whole rows")
         with_json = [table for table in tables if any(column.type_name == "JSON" for column in table.columns)]
         if with_json and not _is_json_logged(connection):
             for table in with_json:
                 yield Finding(
+                    "mined-types",
+                    Severity.ADVICE,
                     f"{table.id}: LogMiner shows changes of tables with JSON columns only if ENABLE_GOLDENGATE_REPLICATION is TRUE",
                     f"{LOG_JSON}; or leave the table out: table.exclude.list={table.id}",
-                    blocking=False,
-                    rule="mined-types",
                 )
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
@@ -72,19 +73,19 @@ class LogMinerPrerequisites:
             ]
             if long_names:
                 yield Finding(
+                    "long-names",
+                    Severity.ADVICE,
                     f"{table.id}: LogMiner does not show changes of tables with names over {_LONGEST_NAME} bytes: "
                     + ", ".join(long_names),
                     f"Exclude the table by table.exclude.list, or rename {long_names[0]}.",
-                    blocking=False,
-                    rule="long-names",
                 )
             unmined = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in UNMINED_TYPES]
             if unmined:
                 yield Finding(
+                    "mined-types",
+                    Severity.ADVICE,
                     f"{table.id}: LogMiner does not show changes of tables with columns of these types: {', '.join(unmined)}",
                     "Leave the table out, or set event.processing.failure.handling.mode=warn to continue without its changes.",
-                    blocking=False,
-                    rule="mined-types",
                 )
 
 

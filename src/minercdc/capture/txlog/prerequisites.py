@@ -10,7 +10,7 @@ from minercdc.capture.txlog.names import CORE, LOG, MOST_SOURCES, SOURCES, quote
 from minercdc.capture.txlog.noted import noted_since
 from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding, Severity
 from minercdc.schema.table import TableSchema
 
 _INSTALL = "minercdc txlog install CONFIG, as the owner of the tables; minercdc txlog check CONFIG lists what is missing"
@@ -34,18 +34,18 @@ class TxlogPrerequisites:
         owners = sorted({table.id.schema for table in tables})
         if len(owners) > 1:
             yield Finding(
+                "txlog",
+                Severity.MISSING,
                 f"tables of several schemas are captured: {', '.join(owners)}",
                 "Each schema has its own log of transactions: use one connector per schema.",
-                blocking=True,
-                rule="txlog",
             )
             return
         if len(tables) > MOST_SOURCES:
             yield Finding(
+                "txlog",
+                Severity.MISSING,
                 f"{len(tables)} tables are captured, but {LOG} can record at most {MOST_SOURCES}",
                 "Leave tables out.",
-                blocking=True,
-                rule="txlog",
             )
         yield from _unfinished(connection, tables)
         refused = False
@@ -68,7 +68,7 @@ class TxlogPrerequisites:
         for table in tables:
             if not table.key:
                 yield Finding(
-                    f"{table.id}: it has no key", "Add a primary key, or leave the table out.", blocking=True, rule="txlog"
+                    "txlog", Severity.MISSING, f"{table.id}: it has no key", "Add a primary key, or leave the table out."
                 )
 
 
@@ -92,15 +92,15 @@ def _finding(problem: str, *views: str) -> Finding:
     """
     read = ", ".join([*views, LOG, SOURCES])
     grants = f"; then GRANT SELECT ON {read} and EXECUTE ON {CORE} to database.user, if that is another user"
-    return Finding(problem, _INSTALL + grants, blocking=True, rule="txlog")
+    return Finding("txlog", Severity.MISSING, problem, _INSTALL + grants)
 
 
 def _unfinished(connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
     for table, since in noted_since(connection, [one.id for one in tables]).items():
         if since is None:
             yield Finding(
+                "txlog",
+                Severity.MISSING,
                 f"{table}: minercdc txlog install has not finished: transactions that began before its trigger may be open, and are not recorded",
                 "Run minercdc txlog install CONFIG again and wait until it finishes.",
-                blocking=True,
-                rule="txlog",
             )

@@ -10,8 +10,8 @@ from minercdc.errors import PrerequisiteError, SourceError
 from minercdc.operate.check.source import Examine, ExaminedSource, advice
 from minercdc.oracle import grants
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.finding import Finding, Severity
 from minercdc.oracle.grants import Grant
-from minercdc.oracle.prerequisites import Finding
 from minercdc.oracle.present_scn import present_scn
 from minercdc.schema.table import TableId
 
@@ -22,7 +22,7 @@ _FLASHBACK_PROBE = "SYS.DBMS_FLASHBACK.DISABLE"
 def _missing(source: ExaminedSource, rule: str, grant: Grant, why: str) -> Finding:
     fix = grant.statement(source.user, everywhere=source.is_common and grant.on.startswith("SYS."), platform=source.platform)
     problem = f"{grant.name} is not granted ({why}): {grant.purpose}"
-    return Finding(problem, fix, blocking=grant.required, rule=rule)
+    return Finding(rule, Severity.MISSING if grant.required else Severity.ADVICE, problem, fix)
 
 
 def _refusal(source: ExaminedSource, sql: str) -> str:
@@ -66,7 +66,7 @@ def grant_tables(source: ExaminedSource) -> Iterator[Finding]:
     for table in source.tables:
         if why := _refusal(source, f"SELECT 1 FROM {_name(table.id)} WHERE 1 = 0"):
             problem = f"{table.id}: SELECT is not granted ({why}): {grants.SELECT_TABLE.purpose}"
-            yield Finding(problem, f"GRANT SELECT ON {_name(table.id)} TO {source.user};", False, True, "grant-tables")
+            yield Finding("grant-tables", Severity.SUSPENDS, problem, f"GRANT SELECT ON {_name(table.id)} TO {source.user};")
 
 
 def grant_flashback(source: ExaminedSource) -> Iterator[Finding]:
@@ -79,7 +79,9 @@ def grant_flashback(source: ExaminedSource) -> Iterator[Finding]:
         readable = not _refusal(source, f"SELECT 1 FROM {_name(table.id)} WHERE 1 = 0")
         if readable and (why := _refusal(source, f"SELECT 1 FROM {_name(table.id)} AS OF SCN {scn} WHERE 1 = 0")):
             problem = f"{table.id}: FLASHBACK is not granted ({why}): {grants.FLASHBACK_TABLE.purpose}"
-            yield Finding(problem, f"GRANT FLASHBACK ON {_name(table.id)} TO {source.user};", False, True, "grant-flashback")
+            yield Finding(
+                "grant-flashback", Severity.SUSPENDS, problem, f"GRANT FLASHBACK ON {_name(table.id)} TO {source.user};"
+            )
 
 
 def grant_lock(source: ExaminedSource) -> Iterator[Finding]:

@@ -9,8 +9,8 @@ from typing import Final
 from minercdc.operate.check.source import Examine, ExaminedSource, advice, number_of
 from minercdc.oracle import activity
 from minercdc.oracle.dictionary.tables import read_row_statistics
+from minercdc.oracle.finding import Finding
 from minercdc.oracle.grants import Platform
-from minercdc.oracle.prerequisites import Finding
 from minercdc.oracle.scn import character_set, container_id, transactions_view
 from minercdc.values.image import CHARACTER_SETS
 

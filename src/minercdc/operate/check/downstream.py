@@ -12,7 +12,7 @@ from minercdc.capture.logminer.logs.received import RECEIVED, of_source
 from minercdc.operate.check.physical_standby import newest_archived
 from minercdc.operate.check.source import Examine, ExaminedSource, advice
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding
 from minercdc.oracle.scn import character_set, one_row
 
 _PLATFORM: Final = "SELECT PLATFORM_NAME FROM V$DATABASE"

@@ -23,8 +23,8 @@ from minercdc.operate.check.source import Examine, ExaminedSource
 from minercdc.operate.offsets.read import offset_findings, position_findings, unread_findings
 from minercdc.oracle.connect import connect, database_names, in_root, of_database
 from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
+from minercdc.oracle.finding import Finding, Severity
 from minercdc.oracle.grants import Platform, platform_of, session_privileges
-from minercdc.oracle.prerequisites import Finding
 from minercdc.oracle.scn import pdb_is_open
 from minercdc.pipeline.start_checks import check_broker, check_prerequisites, in_database, unanswered
 from minercdc.schema.table import TableSchema
@@ -36,7 +36,7 @@ _FIRST: Final = ("grant-logminer", "grant-views", "standby-role", "downstream-gr
 def examine(config: ConnectorConfig, broker: Sequence[Finding] | None = None) -> Iterator[Finding]:
     """Every finding, as it is found: those of Kafka, registry and disk before those of the database, which may not answer;
     those of keys and tables' topics last. When capture cannot start for want of privileges, or of the right database, none after
-    those of a start. A rule that cannot be examined is a finding with `examined` False. Connects to Oracle, Kafka and registry.
+    those of a start. A rule that cannot be examined is a finding of severity UNKNOWN. Connects to Oracle, Kafka and registry.
 
     :param broker: what `check_broker` found a moment ago; None: it is called.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.
@@ -117,13 +117,7 @@ def _examined(source: ExaminedSource, rules: Mapping[str, Examine]) -> Iterator[
         except TransientSourceError:
             raise
         except (SourceError, PrerequisiteError) as error:
-            yield Finding(
-                f"{name}: not examined: {error.message}",
-                _to_examine(source, name),
-                blocking=False,
-                rule=name,
-                examined=False,
-            )
+            yield Finding(name, Severity.UNKNOWN, f"{name}: not examined: {error.message}", _to_examine(source, name))
 
 
 def _to_examine(source: ExaminedSource, name: str) -> str:
@@ -144,4 +138,4 @@ def _of_topics(config: ConnectorConfig, tables: Sequence[TableSchema], has_key: 
         yield from targets.topic_findings(config, client, TopicNames(config), tables, has_key)
     except SinkError as error:
         problem = f"table-topics: not examined: {error.message}"
-        yield Finding(problem, error.hint or "Try it again.", blocking=False, rule="table-topics", examined=False)
+        yield Finding("table-topics", Severity.UNKNOWN, problem, error.hint or "Try it again.")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from minercdc.operate.check.catalogue import BY_NAME, RULES
 from minercdc.oracle import grants
+from minercdc.oracle.finding import Finding
 from minercdc.oracle.grants import Grant
-from minercdc.oracle.prerequisites import Finding
 
 _INTRODUCTION = """\
 # What `minercdc check` examines
@@ -40,8 +40,7 @@ prints the statements for a configuration; to a user without a session in the PD
 def lines_of(finding: Finding) -> Iterator[str]:
     """A finding, for people, in three lines without line ends: `missing`, `advice` or `unknown` and what is wrong, what its
     rule is for, and what repairs it. Its rule is one of the catalogue."""
-    word = "missing" if finding.blocking or finding.suspends else "advice " if finding.examined else "unknown"
-    yield f"{word}  {finding.problem}"
+    yield f"{finding.word:7}  {finding.problem}"
     rule = BY_NAME[finding.rule]
     yield f"         {rule.name}: {rule.purpose}"
     yield f"         {finding.fix}"

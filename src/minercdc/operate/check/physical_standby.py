@@ -11,7 +11,7 @@ import oracledb
 from minercdc.errors import SnapshotTooOldError
 from minercdc.operate.check.source import Examine, ExaminedSource, advice, number_of
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding
 from minercdc.oracle.scn import one_row
 
 _LONGEST_LAG: Final = 3_600  # seconds; ARCHIVE_LAG_TARGET has at most 7200

@@ -9,8 +9,8 @@ import oracledb
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.finding import Finding, Severity
 from minercdc.oracle.grants import Platform
-from minercdc.oracle.prerequisites import Finding
 from minercdc.schema.table import TableSchema
 
 
@@ -71,7 +71,7 @@ Examine = Callable[[ExaminedSource], Iterator[Finding]]
 
 def advice(rule: str, problem: str, fix: str) -> Finding:
     """A finding that neither blocks capture nor suspends a table, for the rule of the name `rule`."""
-    return Finding(problem, fix, blocking=False, rule=rule)
+    return Finding(rule, Severity.ADVICE, problem, fix)
 
 
 def number_of(value: object) -> int:

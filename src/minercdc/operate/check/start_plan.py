@@ -30,7 +30,7 @@ from minercdc.operate.offsets.read import (
 )
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import database_names
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding
 from minercdc.oracle.scn import transactions_view
 from minercdc.pipeline.start_checks import check_broker, check_prerequisites, unanswered
 from minercdc.pipeline.table_plan import TablePlan, connected, plans_of_tables
@@ -161,5 +161,5 @@ def _findings(config: ConnectorConfig, of_kafka: Sequence[Finding]) -> Iterator[
     findings = [*of_kafka, *check_prerequisites(config)]
     yield "ready" if not findings else "to do first, or to note (`minercdc check CONFIG`):"
     for one in findings:
-        yield f"  {'missing' if one.blocking or one.suspends else 'advice'}: {one.problem}"
+        yield f"  {one.word}: {one.problem}"
         yield f"    {one.fix}"

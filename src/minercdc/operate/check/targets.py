@@ -18,7 +18,7 @@ from minercdc.messages.registries.apicurio import ApicurioRegistry
 from minercdc.messages.registries.confluent import SchemaRegistry
 from minercdc.messages.topics import TopicNames
 from minercdc.operate.check.source import advice
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding, Severity
 from minercdc.schema.table import TableId, TableNames, TableSchema
 from minercdc.sinks.kafka.client import KafkaClient
 
@@ -56,7 +56,7 @@ def topic_findings(
         try:
             by_table[table.id] = names.of_table(table.id)
         except SharedTopicError as error:
-            yield Finding(error.message, error.hint, blocking=True, rule="table-topics")
+            yield Finding("table-topics", Severity.MISSING, error.message, error.hint)
     there = client.existing(by_table.values())
     if not config.topics.topic_creation_enable:
         named = table_names(config)
@@ -105,7 +105,7 @@ def registry_findings(config: ConnectorConfig) -> Iterator[Finding]:
                 SchemaRegistry(access).versions(_UNUSED_SUBJECT)
         except MinerCdcError as error:
             fix = error.hint or f"Start it, or correct {side}.converter's URL of the registry."
-            yield Finding(error.message, fix, blocking=True, rule="registry")
+            yield Finding("registry", Severity.MISSING, error.message, fix)
 
 
 def state_findings(directory: Path) -> Iterator[Finding]:
@@ -116,7 +116,7 @@ def state_findings(directory: Path) -> Iterator[Finding]:
         place = place.parent
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
         fix = f"Make {directory} writable, or name another directory by minercdc.state.dir."
-        yield Finding(f"minercdc.state.dir: {place} cannot be written", fix, blocking=True, rule="state-directory")
+        yield Finding("state-directory", Severity.MISSING, f"minercdc.state.dir: {place} cannot be written", fix)
         return
     free = shutil.disk_usage(place).free
     if free < _LEAST_ROOM:

@@ -26,7 +26,7 @@ from minercdc.messages.topics import TopicNames
 from minercdc.oracle.connect import connect, database_names, of_database
 from minercdc.oracle.dictionary.captured_later import captured_later, how_to_read
 from minercdc.oracle.dictionary.tables import read_table_ids
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding, Severity
 from minercdc.oracle.present_scn import not_reached, present_scn
 from minercdc.oracle.scn import pdb_is_open, time_of_scn
 from minercdc.pipeline.factory import adapter_of
@@ -157,11 +157,11 @@ def offset_findings(config: ConnectorConfig) -> Iterator[Finding]:
         offset, where = _last_offset(config, client, TopicNames(config))
     except SchemaHistoryError as error:
         fix = error.hint or "Take a new snapshot: minercdc offsets reset CONFIG"
-        yield Finding(error.message, fix, blocking=True, rule="stored-offset")
+        yield Finding("stored-offset", Severity.MISSING, error.message, fix)
         return
     except SinkError as error:
         problem = f"stored-offset: not examined: {error.message}"
-        yield Finding(problem, error.hint or "Try it again.", blocking=False, rule="stored-offset", examined=False)
+        yield Finding("stored-offset", Severity.UNKNOWN, problem, error.hint or "Try it again.")
         return
     family = adapter_factory(config.database.database_connection_adapter).family
     if offset is None or adapter_factory(offset.adapter).family != family:
@@ -172,7 +172,7 @@ def offset_findings(config: ConnectorConfig) -> Iterator[Finding]:
             if saved is not None:
                 capture.load_position(saved)
     except ConfigError as error:
-        yield Finding(f"{where}: {'; '.join(error.problems)}", error.hint, blocking=True, rule="stored-offset")
+        yield Finding("stored-offset", Severity.MISSING, f"{where}: {'; '.join(error.problems)}", error.hint)
 
 
 def position_findings(config: ConnectorConfig) -> Iterator[Finding]:
@@ -191,11 +191,11 @@ def position_findings(config: ConnectorConfig) -> Iterator[Finding]:
         return
     except MinerCdcError as error:
         problem = f"stored-offset: not examined: {error.message}"
-        yield Finding(problem, error.hint or "Try it again.", blocking=False, rule="stored-offset", examined=False)
+        yield Finding("stored-offset", Severity.UNKNOWN, problem, error.hint or "Try it again.")
         return
     again = offset.position is not None and decision_of(config.snapshot)(Start(True, False)).again_on_data_error
     problem = f"{where}: {gap.message}" + ("; the next start takes a new snapshot" if again else "")
-    yield Finding(problem, gap.hint, blocking=not again, rule="stored-offset")
+    yield Finding("stored-offset", Severity.ADVICE if again else Severity.MISSING, problem, gap.hint)
 
 
 def unread_findings(config: ConnectorConfig) -> Iterator[Finding]:
@@ -223,7 +223,7 @@ def unread_findings(config: ConnectorConfig) -> Iterator[Finding]:
                 continue
             for table in captured_later(connection, read_table_ids(connection, wanted, name), known, scn):
                 problem = f"{table_names(config).of(table)} is newly captured: its existing rows are not published, only their changes"
-                yield Finding(problem, how_to_read(table), blocking=False, rule="captured-later")
+                yield Finding("captured-later", Severity.ADVICE, problem, how_to_read(table))
 
 
 def _unreached(config: ConnectorConfig, offset: Offset) -> MinerCdcError | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import MinerCdcError, TransientSourceError
 from minercdc.messages.topics import TopicNames
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding
 from minercdc.pipeline.start_checks import check_prerequisites
 from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.sinks.kafka.schema_history import KeptRecords

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from minercdc.messages.topics import TopicNames
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding, Severity
 from minercdc.sinks.kafka.client import KafkaClient, TopicState
 
 _LONGEST: Final = 300_000
@@ -37,10 +37,10 @@ def _missing_topic(client: KafkaClient, name: str | None) -> Iterator[Finding]:
     compact it."""
     if name is not None and not client.creates_topics and not client.existing([name]):
         yield Finding(
+            "open-transactions-topic",
+            Severity.MISSING,
             f"topic {name} does not exist, and topic.creation.enable=false: open transactions cannot be copied",
             f"kafka-topics.sh --bootstrap-server {client.brokers} --create --topic {name} --partitions 1 --config cleanup.policy=compact",
-            blocking=True,
-            rule="open-transactions-topic",
         )
 
 
@@ -52,27 +52,27 @@ def _of(brokers: str, name: str, state: TopicState, topics: TopicNames) -> Itera
         yield from _compacted(brokers, name, state, "the rows of open transactions", rule="open-transactions-topic")
         if (most := int(state.settings.get("max.message.bytes", _LONGEST))) < _LONGEST:
             yield Finding(
+                "open-transactions-topic",
+                Severity.MISSING,
                 f"topic {name} takes records of {most} bytes at most: copies of open transactions have up to {_LONGEST}",
                 _alter(brokers, name, f"max.message.bytes={_LONGEST}"),
-                blocking=True,
-                rule="open-transactions-topic",
             )
     elif "compact" in policies:
         yield Finding(
+            "history-topic",
+            Severity.MISSING,
             f"topic {name} is compacted: records of the schema history have no key, and are refused",
             _alter(brokers, name, "cleanup.policy=delete,retention.ms=-1,retention.bytes=-1"),
-            blocking=True,
-            rule="history-topic",
         )
     else:
         if limits := _limits(state):
             unlimited = ",".join(f"{limit.partition('=')[0]}=-1" for limit in limits)
             yield Finding(
+                "history-topic",
+                Severity.ADVICE,
                 f"topic {name} deletes records ({', '.join(limits)}):"
                 " the connector does not start without the whole schema history",
                 _alter(brokers, name, unlimited),
-                blocking=False,
-                rule="history-topic",
             )
     yield from _replicas(brokers, name, state)
 
@@ -88,12 +88,12 @@ def _compacted(brokers: str, name: str, state: TopicState, holds: str, *, rule: 
     """
     if "compact" not in _policies(state):
         problem, fix = f"topic {name} is not compacted: {holds} would be deleted with time", "cleanup.policy=compact"
-        yield Finding(problem, _alter(brokers, name, fix), blocking=True, rule=rule)
+        yield Finding(rule, Severity.MISSING, problem, _alter(brokers, name, fix))
         return
     limits = _limits(state)
     if "delete" in _policies(state) and limits:
         problem = f"topic {name} deletes records, beside compaction ({', '.join(limits)}): {holds}, too"
-        yield Finding(problem, _alter(brokers, name, "cleanup.policy=compact"), blocking=True, rule=rule)
+        yield Finding(rule, Severity.MISSING, problem, _alter(brokers, name, "cleanup.policy=compact"))
 
 
 def _limits(state: TopicState) -> list[str]:
@@ -106,17 +106,17 @@ def _replicas(brokers: str, name: str, state: TopicState) -> Iterator[Finding]:
     wanted = int(state.settings.get("min.insync.replicas", "1"))
     if wanted > state.replicas:
         yield Finding(
+            "replicas",
+            Severity.ADVICE,
             f"topic {name} wants {wanted} in-sync replicas and has {state.replicas}: brokers before Kafka 3.7 take no records of it",
             _alter(brokers, name, f"min.insync.replicas={state.replicas}"),
-            blocking=False,
-            rule="replicas",
         )
     elif wanted == 1 and state.replicas > 2:
         yield Finding(
+            "replicas",
+            Severity.ADVICE,
             f"topic {name} has {state.replicas} replicas and takes records that one of them has: they are lost with it",
             _alter(brokers, name, "min.insync.replicas=2"),
-            blocking=False,
-            rule="replicas",
         )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from minercdc.capture.flashback.prerequisites import FlashbackPrerequisites
 from minercdc.errors import MinerCdcError, PrerequisiteError, SnapshotTooOldError, SourceError, TransientSourceError
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding
 from minercdc.schema.table import Column, TableId, TableSchema
 
 ORDERS = TableSchema(TableId("PDB", "SHOP", "ORDERS"), (Column("ID", "NUMBER", 9, 0, False),), (0,))

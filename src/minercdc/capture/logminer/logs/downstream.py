@@ -12,7 +12,7 @@ import oracledb
 
 from minercdc.capture.logminer.logs.physical_standby import Identity
 from minercdc.oracle import grants
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding, Severity
 
 
 def downstream_findings(source: Identity, downstream: Identity) -> Iterator[Finding]:
@@ -31,7 +31,7 @@ def downstream_findings(source: Identity, downstream: Identity) -> Iterator[Find
         )
         fix = "On the downstream database: ALTER DATABASE OPEN;"
     if problem:
-        yield Finding(problem, fix, blocking=True, rule="downstream-role")
+        yield Finding("downstream-role", Severity.MISSING, problem, fix)
 
 
 def grant_findings(connection: oracledb.Connection, user: str) -> Iterator[Finding]:
@@ -45,4 +45,4 @@ def grant_findings(connection: oracledb.Connection, user: str) -> Iterator[Findi
     for grant, why in missing:
         fix = f"On the downstream database: {grant.statement(user.upper(), everywhere=user.upper().startswith('C##'))}"
         problem = f"{grant.name} is not granted in the downstream database ({why}): {grant.purpose}"
-        yield Finding(problem, fix, blocking=True, rule="downstream-grants")
+        yield Finding("downstream-grants", Severity.MISSING, problem, fix)

@@ -8,7 +8,7 @@ from minercdc.capture.logminer.logs.downstream import downstream_findings
 from minercdc.capture.logminer.logs.physical_standby import identity, role_findings
 from minercdc.capture.logminer.session.logminer_session import MiningSession
 from minercdc.errors import PrerequisiteError
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding
 from minercdc.oracle.scn import ROOT, container_id
 
 

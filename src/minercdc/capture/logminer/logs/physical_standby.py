@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import oracledb
 
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.finding import Finding, Severity
 from minercdc.oracle.scn import one_row
 from minercdc.schema.table_filter import TableFilter
 
@@ -63,7 +63,7 @@ def role_findings(primary: Identity, standby: Identity) -> Iterator[Finding]:
         problem = f"the standby of secondary.* is {standby.mode}: LogMiner's user cannot log on, or read its views"
         fix = "On the standby: ALTER DATABASE OPEN READ ONLY; if redo is applied at the same time, this requires a licence for Active Data Guard."
     if problem:
-        yield Finding(problem, fix, blocking=True, rule="standby-role")
+        yield Finding("standby-role", Severity.MISSING, problem, fix)
 
 
 def table_findings(connection: oracledb.Connection, captured: TableFilter) -> Iterator[Finding]:
@@ -84,9 +84,9 @@ def unnamed_table(owner: str, table: str) -> Finding:
     """The blocking finding for a table whose rows cannot be placed without a dictionary, since it is partitioned,
     index-organized or clustered."""
     return Finding(
+        "standby-tables",
+        Severity.MISSING,
         f"{owner}.{table} is partitioned, index-organized or clustered: redo identifies its rows by separate object ids, and"
         " LogMiner cannot resolve these on a physical standby without a dictionary",
         f"Leave the table out: table.exclude.list={owner}.{table}; or mine in the primary: capture.mode=primary.",
-        blocking=True,
-        rule="standby-tables",
     )
