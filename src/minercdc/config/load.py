@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import logging
 import os
 import re
@@ -22,11 +23,10 @@ from minercdc.config.debezium.kafka_client import as_librdkafka, take_client, ta
 from minercdc.config.debezium.renaming import Spelled, default_formats, is_of_server, spelled
 from minercdc.config.files import FileProperties, read_file
 from minercdc.config.messages.content import ColumnRule, MessageConfig, take_column_rules
+from minercdc.config.messages.converter_rules import prefix_in_schemas, without_envelope
 from minercdc.config.messages.converters import JSON, ConverterConfig
 from minercdc.config.messages.custom_converters import CustomConverter, take_custom_converters
-from minercdc.config.messages.envelopes import without_envelope
 from minercdc.config.messages.post_processors import take_post_processors
-from minercdc.config.messages.schema_names import prefix_in_schemas
 from minercdc.config.property_places import UNRESOLVED, independent, origin, placed
 from minercdc.config.providers import Providers, take_providers, variables_used
 from minercdc.config.section import Section, environment_name, no_text
@@ -116,6 +116,15 @@ class ConnectorConfig:
     notices: Mapping[str, str] = field(default_factory=dict, compare=False)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     given: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def running_identity(self) -> str:
+        """What is this connector's only, for `state_directory.owning_name`: where `minercdc.state.dir` is relative, it does not
+        say who runs here. '' where it is absolute, since others that differ are meant to, and without Kafka as the sink."""
+        if self.capture.minercdc_state_dir.is_absolute() or not self.sink.is_kafka:
+            return ""
+        brokers = sorted(one.strip() for one in self.kafka.bootstrap_servers.split(","))
+        return json.dumps([self.identity.name, self.identity.topic_prefix, brokers])
 
 
 SECTIONS: Mapping[str, type[Section]] = {

@@ -19,7 +19,6 @@ from importlib.metadata import version
 from threading import Event
 from uuid import uuid4
 
-from minercdc.config.connector_identity import running_identity
 from minercdc.config.in_force import in_force
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, FencedError
@@ -260,7 +259,7 @@ class Connector:
         directory, name = config.capture.minercdc_state_dir, config.identity.name
         with ExitStack() as stack:
             stack.enter_context(owning(directory, name, refuse=refuse))
-            if self._target is None and (identity := running_identity(config)):
+            if self._target is None and (identity := config.running_identity):
                 stack.enter_context(owning_name(identity, name, refuse=refuse))
             yield
 

@@ -1,4 +1,5 @@
-"""The records of one table as typed rows, decoded in Python: what `changes.typed_changes` does in Spark SQL."""
+"""The records of one table as typed rows, decoded in Python, for the data source that reads segments: a Python data source hands rows
+to Spark and cannot use Spark SQL, in which `changes.typed_changes` does the same."""
 
 from __future__ import annotations
 

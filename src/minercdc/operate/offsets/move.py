@@ -18,7 +18,6 @@ from pathlib import Path
 
 from minercdc.capture.registry import adopt
 from minercdc.capture.table_selection import table_names
-from minercdc.config.connector_identity import running_identity
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, SnapshotTooOldError, SourceError
 from minercdc.messages.topics import TopicNames
@@ -102,7 +101,7 @@ def refuse_running(config: ConnectorConfig) -> None:
     """Raise ConfigError when a process on this machine runs the connector, or one elsewhere does, or is its standby, as far as
     its consumer group shows. While that has members this waits, some seconds longer than Kafka takes to notice a killed one;
     a group that Kafka does not show, or that may not be described, counts as one without members."""
-    identity = running_identity(config)
+    identity = config.running_identity
     is_here = is_running(config.capture.minercdc_state_dir, config.identity.name) or (identity and is_owned(identity))
     if is_here or _has_members(config):
         raise ConfigError(
