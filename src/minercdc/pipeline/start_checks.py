@@ -142,7 +142,7 @@ def _together(found: Mapping[str, list[Finding]]) -> list[Finding]:
 
 def _of_one(finding: Finding) -> Finding:
     """A finding of one database among several: another one has tables."""
-    return replace(finding, blocking=False) if finding.rule == "captured-tables" else finding
+    return replace(finding, severity=Severity.ADVICE) if finding.rule == "captured-tables" else finding
 
 
 def check_broker(config: ConnectorConfig) -> list[Finding]:

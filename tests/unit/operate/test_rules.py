@@ -19,6 +19,7 @@ from minercdc.operate.check.catalogue import BY_NAME
 from minercdc.operate.check.examination import _examined
 from minercdc.operate.check.source import ExaminedSource
 from minercdc.operate.check.targets import key_findings, registry_findings, state_findings, topic_findings
+from minercdc.oracle.finding import Severity
 from minercdc.oracle.grants import OPTIONAL_VIEWS, Platform
 from minercdc.oracle.prerequisites import SupplementalLogging
 from minercdc.schema.table import Column, TableId, TableNames, TableSchema
@@ -252,10 +253,10 @@ def test_a_rule_that_cannot_be_examined_says_so_and_hides_no_other(platform: Pla
     answers: Answers = {"V$PARAMETER": PrerequisiteError("ORA-00942"), "V$LOG": [(1, 2, GIB)]}
     rules = {name: database.OF_REDO[name] for name in ("pga-limit", "log-groups")}
     unknown, groups = _examined(source(answers, platform=platform), rules)
-    assert (unknown.rule, unknown.examined, unknown.blocking) == ("pga-limit", False, False)
+    assert (unknown.rule, unknown.severity) == ("pga-limit", Severity.UNKNOWN)
     assert "not examined: ORA-00942" in unknown.problem
     assert unknown.fix == fix
-    assert (groups.rule, groups.examined) == ("log-groups", True)
+    assert (groups.rule, groups.severity) == ("log-groups", Severity.ADVICE)
 
 
 def test_several_instances_need_the_view_of_all() -> None:

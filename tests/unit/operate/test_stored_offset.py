@@ -12,6 +12,7 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError
 from minercdc.operate.offsets.read import StoredOffset, from_document, offset_findings
+from minercdc.oracle.finding import Severity
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import SchemaChange, Scn
 from minercdc.stream.offset import Offset
@@ -140,13 +141,13 @@ def test_an_offset_that_cannot_be_read_blocks_and_one_that_cannot_be_reached_is_
     config = configured(tmp_path, "A")
     store(tmp_path, "no JSON")
     (finding,) = offset_findings(config)
-    assert (finding.blocking, finding.rule, finding.examined) == (True, "stored-offset", True)
+    assert (finding.severity, finding.rule) == (Severity.MISSING, "stored-offset")
     assert "Restore the file" in finding.fix
     file = tmp_path / "lines.jsonl.offset"
     file.unlink()
     file.mkdir()
     (finding,) = offset_findings(config)
-    assert (finding.blocking, finding.rule, finding.examined) == (False, "stored-offset", False)
+    assert (finding.severity, finding.rule) == (Severity.UNKNOWN, "stored-offset")
 
 
 def store(directory: Path, text: str) -> None:
