@@ -1,4 +1,4 @@
-"""What README says to type, typed: servers, connector, a row, its record, a signal."""
+"""What README and the first pipeline say to type, typed: servers, connector, a row, its record, a signal."""
 
 from __future__ import annotations
 
@@ -19,47 +19,79 @@ pytestmark = pytest.mark.usefixtures("own_interpreters")
 ROOT = Path(__file__).parents[2]
 
 
-def blocks(heading: str) -> list[str]:
+def blocks(page: str, heading: str) -> list[str]:
     """The fenced blocks of a section."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / page).read_text(encoding="utf-8")
     section = re.split(r"(?m)^## ", text.partition(f"\n## {heading}\n")[2])[0]
-    return re.findall(r"(?ms)^```\w+\n(.*?)^```", section)
+    return re.findall(r"(?ms)^```\w*\n(.*?)^```", section)
 
 
-def test_the_parts_on_their_own(tmp_path: Path) -> None:
-    ports = {"1521": free_port(), "9092": free_port(), "8089": free_port()}
-    config = (ROOT / "connectors" / "sandbox.yaml").read_text()
+class Typed:
+    """Commands of a page, on free ports and with files of a test's own."""
 
-    def with_ports(text: str) -> str:
-        for documented, free in ports.items():
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._ports = {"1521": free_port(), "9092": free_port(), "8089": free_port()}
+        config = (ROOT / "connectors" / "sandbox.yaml").read_text()
+        self._config = directory / "sandbox.yaml"
+        self._config.write_text(self.with_ports(config) + f"minercdc.state.dir: {directory / 'state'}\n")
+
+    def with_ports(self, text: str) -> str:
+        for documented, free in self._ports.items():
             text = re.sub(rf"\b{documented}\b", str(free), text)
         return text
 
-    (tmp_path / "sandbox.yaml").write_text(with_ports(config) + f"minercdc.state.dir: {tmp_path / 'state'}\n")
-    servers, program, signal = blocks("The parts on their own")
-
-    def arguments(line: str) -> list[str]:
+    def arguments(self, line: str) -> list[str]:
+        """Those of `minercdc` in a line of shell."""
         words = shlex.split(
-            with_ports(line).replace("connectors/sandbox.yaml", str(tmp_path / "sandbox.yaml")), comments=True
+            self.with_ports(line.replace(" & ", " ")).replace("connectors/sandbox.yaml", str(self._config)), comments=True
         )
         return [str(ROOT / word) if word.startswith("signals/") else word for word in words[words.index("minercdc") + 1 :]]
 
-    sandbox, kafka, connector = servers.splitlines()
-    password = {"MINERCDC_PASSWORD": "minercdc"}
+    def serving(self, line: str, processes: ExitStack) -> MinerCdc:
+        """The server that a line starts, once it is ready."""
+        where = ["--data", str(self._directory / "kafka")] if "minercdc kafka" in line else []
+        arguments = self.arguments(line)
+        server = processes.enter_context(MinerCdc([*arguments, *where], self._directory / f"{arguments[0]}.log"))
+        server.await_output(r"ready 127\.0\.0\.1:\d+", 60)
+        return server
+
+
+PASSWORD = {"MINERCDC_PASSWORD": "minercdc"}
+
+
+def test_the_ten_lines_print_what_readme_says(tmp_path: Path) -> None:
+    typed = Typed(tmp_path)
+    commands, printed = blocks("README.md", "Try it")[:2]
+    *lines, tail = commands.splitlines()
+    sandbox, kafka, connector = (line for line in lines if line.startswith("minercdc "))
+    program = re.search(r"(?s)python -c '(.*)'\n", commands)
+    assert program is not None
     with ExitStack() as processes:
-        serving = []
-        for number, line in enumerate((sandbox, kafka)):
-            where = ["--data", str(tmp_path / "kafka")] if "kafka" in line else []
-            server = processes.enter_context(MinerCdc([*arguments(line), *where], tmp_path / f"server{number}.log"))
-            server.await_output(r"ready 127\.0\.0\.1:\d+", 60)
-            serving.append(server)
-        running = processes.enter_context(MinerCdc(arguments(connector), tmp_path / "run.log", environment=password))
+        servers = [typed.serving(line, processes) for line in (sandbox, kafka)]
+        running = processes.enter_context(MinerCdc(typed.arguments(connector), tmp_path / "run.log", environment=PASSWORD))
+        running.await_log("streaming: ", 60)
+        subprocess.run([sys.executable, "-c", typed.with_ports(program[1])], check=True, timeout=60)
+        ended = run_to_end(typed.arguments(tail), tmp_path / "tail.log", environment=PASSWORD)
+        for one in (running, *servers):  # a broker outlives a command that is killed
+            one.stop_in_order()
+    found = [re.sub(r"^\S+ | SCN \d+$", "", line) for line in ended.output.splitlines() if " SCN " in line]
+    assert found == printed.splitlines(), ended.output
+
+
+def test_the_parts_on_their_own(tmp_path: Path) -> None:
+    typed = Typed(tmp_path)
+    servers, program, signal = blocks("docs/first-pipeline.md", "The parts on their own")
+    sandbox, kafka, connector = servers.splitlines()
+    with ExitStack() as processes:
+        serving = [typed.serving(line, processes) for line in (sandbox, kafka)]
+        running = processes.enter_context(MinerCdc(typed.arguments(connector), tmp_path / "run.log", environment=PASSWORD))
         running.await_log("streaming: ", 60)
         read = subprocess.run(
-            [sys.executable, "-c", with_ports(program)], capture_output=True, text=True, check=True, timeout=60
+            [sys.executable, "-c", typed.with_ports(program)], capture_output=True, text=True, check=True, timeout=60
         )
-        ended = run_to_end(arguments(signal), tmp_path / "signal.log", environment=password)
-        for one in (running, *serving):  # a broker outlives a command that is killed
+        ended = run_to_end(typed.arguments(signal), tmp_path / "signal.log", environment=PASSWORD)
+        for one in (running, *serving):
             one.stop_in_order()
     assert re.findall(r'"ORDER_ID":(\d+)', "".join(line.partition(" ")[0] for line in read.stdout.splitlines())) == [
         "10",
