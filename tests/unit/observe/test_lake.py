@@ -10,7 +10,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from minercdc.cli.lake_panel import LakePanel, lake_panel
+from minercdc.cli.lake.panel import LakePanel, lake_panel
 from minercdc.errors import ConfigError
 from minercdc.observe.prometheus.lake import serve_lake
 from minercdc.stream.counters.lake import LakeFigures

@@ -1,4 +1,4 @@
-"""The output of `verify` and `lake verify`: a progress bar, each difference as it is found, and a final summary."""
+"""`minercdc verify`, and the output of `lake verify`, too: a progress bar, each difference as it is found, and a final summary."""
 
 from __future__ import annotations
 
@@ -7,11 +7,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from minercdc.cli.output import errors, progress
+from minercdc.cli.output import ConfigFile, OneTable, Verbose, errors, log_to, progress
 from minercdc.cli.pasting import pasteable
+from minercdc.cli.stopping import UNFINISHED, Stop
 
 if TYPE_CHECKING:
     from minercdc.lake.maintain.verify import Report, TableReport
+
+
+def verify(config: ConfigFile, table: OneTable = None, verbose: Verbose = False) -> None:
+    """Compare the topics with Oracle's tables at the newest SCN that is complete in Kafka; exit status 1 when they differ."""
+    Stop(patience=0, status=UNFINISHED)
+    from minercdc.config.load import load_config
+    from minercdc.operate.verify import verify as compare
+
+    loaded = load_config(config)
+    log_to(errors, verbose)
+    with comparing() as done:
+        report = compare(loaded, table=table, done=done)
+    end_with(report)
 
 
 @contextmanager

@@ -23,8 +23,7 @@ import typer
 from rich.progress import Progress
 from typer.core import TyperGroup
 
-from minercdc.cli.comparison import comparing, end_with
-from minercdc.cli.lake_panel import lake_panel
+from minercdc.cli.lake.panel import lake_panel
 from minercdc.cli.next_steps import reachable
 from minercdc.cli.output import (
     OF_SEVERAL,
@@ -40,6 +39,7 @@ from minercdc.cli.output import (
 )
 from minercdc.cli.pasting import pasteable
 from minercdc.cli.stopping import UNFINISHED, Stop
+from minercdc.cli.verify import comparing, end_with
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -185,7 +185,7 @@ def status(
 ) -> None:
     """Show how far each table is, what waits, and what it holds on disk; exit status 1 when a table is quarantined."""
     stop = Stop(patience=0, status=UNFINISHED)
-    from minercdc.cli.lake_status import as_document, show
+    from minercdc.cli.lake.status import as_document, show
     from minercdc.config.load import load_config
     from minercdc.lake.maintain.status import status as look
 
@@ -206,7 +206,7 @@ def status(
 def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = False) -> None:
     """Join the tables' small files, and remove what is older than minercdc.lake.retention.ms; the lake may run meanwhile."""
     stop = Stop(patience=0, status=UNFINISHED)
-    from minercdc.cli.lake_status import size
+    from minercdc.cli.lake.status import size
     from minercdc.config.load import load_config
     from minercdc.lake.maintain.maintenance import Maintained, Maintenance
     from minercdc.sinks.kafka.client import KafkaClient

@@ -1,0 +1,1 @@
+"""The commands of `minercdc lake`, and what they print."""

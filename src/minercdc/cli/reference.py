@@ -1,0 +1,42 @@
+"""`minercdc config`, `types` and `errors`: the properties, types and error codes, as Markdown; or the properties in force."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def config(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[CONFIG]", help="Print the properties in force with this file.", show_default=False),
+    ] = None,
+) -> None:
+    """Print every property in force with a file: value, origin, effect; without one, all properties as Markdown."""
+    if file is None:
+        from minercdc.config.document import configuration_page
+
+        sys.stdout.write(configuration_page())
+        return
+    from minercdc.config.in_force import report
+    from minercdc.config.load import load_config
+    from minercdc.operate.check.config_imports import not_loadable
+
+    sys.stdout.write(report(load_config(file, not_loadable), file))
+
+
+def types() -> None:
+    """Print what each Oracle type becomes in the topic and in Spark, as Markdown."""
+    from minercdc.cli.pages.types import types_page
+
+    sys.stdout.write(types_page())
+
+
+def error_codes() -> None:
+    """Print what each error code means and what to do about it, as Markdown."""
+    from minercdc.cli.pages.errors import errors_page
+
+    sys.stdout.write(errors_page())
