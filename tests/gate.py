@@ -123,6 +123,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/spark/test_lake_snapshot.py::test_a_snapshot_and_the_stream_from_its_scn_make_a_lake_that_is_equal": "a table that is altered meanwhile is run",
     "tests/spark/test_lake_types.py::test_delta_widens_a_column_as_computed_and_keeps_its_values": "tests/unit/lake/test_types.py has the table",
     "tests/spark/test_lake_types.py::test_every_type_is_read_exactly_in_every_mode_zone_and_dialect": "test_lake.py has each type",
+    "tests/spark/test_lake_verify.py::test_the_command_shows_rows": "rows are shown without the command",
     "tests/spark/test_lake_verify.py::test_each_kind_of_difference_is_counted_and_shown": "a table that one side lacks is run",
     "tests/spark/test_lake_verify.py::test_a_lake_that_follows_a_connector_is_equal_for_every_type": "each kind of difference is run",
     "tests/spark/test_notebook.py": "a notebook for readers",

@@ -61,6 +61,7 @@ LAKE: tuple[tuple[str, ...], ...] = (
     ("lake", "verify", "CONFIG"),
     ("lake", "optimize", "CONFIG"),
     ("lake", "rebuild", "CONFIG", "NONE.SUCH"),
+    ("lake", "show", "CONFIG", "NONE.SUCH"),
 )
 
 

@@ -133,11 +133,16 @@ def test_page_status_and_metrics_while_a_snapshot_a_stream_and_an_outage_happen(
                 return port.metrics().get(found, 0) - before.get(found, 0)
 
             def rows_of(status: dict[str, Any]) -> bool:  # they are counted after each pass, when its events may be out
-                return [grown("minercdc_redo_rows_total", of) for of in (noise, ours)] == [70, 30] and status["lag"]["seconds"] < 5
+                return [grown("minercdc_redo_rows_total", of) for of in (noise, ours)] == [70, 30] and status["lag"][
+                    "seconds"
+                ] < 5
 
             port.until(lambda s: s["events"] == events and rows_of(s), connector)
             after = port.metrics()
-            assert grown("minercdc_redo_bytes_total", noise) > 70 * len('insert into "S"."NOISE"("ID","TEXT") values (\'1\',\'some text\')') - 100
+            assert (
+                grown("minercdc_redo_bytes_total", noise)
+                > 70 * len('insert into "S"."NOISE"("ID","TEXT") values (\'1\',\'some text\')') - 100
+            )
             assert sum(causes(after).values()) == pytest.approx(after["minercdc_lag_seconds"], abs=0.5)
             shown = port.status()
             tables = {one["table"]: one for one in shown["tables"]}

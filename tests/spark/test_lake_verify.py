@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 from tests.e2e.connector import Ended, MinerCdc
 from tests.e2e.lab import LOGGED, Lab, made_lab
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.spark.source import lake_config, running, scn_of, sync
 
+from minercdc.cli.lake.rows import json_lines, rows_of, show
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
+from minercdc.lake import tables
 from minercdc.lake.maintain.verify import Report, verify
 from minercdc.lake.table.delta import DeltaTable
 from minercdc.lake.table.paths import LakePaths
@@ -90,6 +95,35 @@ def test_a_lake_that_follows_a_connector_is_equal_for_every_type(spark: SparkSes
     assert _lines(report) == []
     assert report.equal
     assert report.summary() == "verified: 5 tables, 9 rows, 0 differences"
+
+
+def test_rows_are_shown_as_they_are_in_the_lake(spark: SparkSession, config: ConnectorConfig, lab: Lab) -> None:
+    found = tables(spark, config)
+    printed = Console(width=10_000, file=StringIO())
+    assert show(rows_of(found, f"{lab.schema}.Two words"), 1, printed) == 2
+    shown = printed.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert len(shown) == 2, "the names, and one row"
+    assert "__cdc" not in shown[0]
+    typed = rows_of(found, f"{lab.schema}.TYPED").where("ID = 1")
+    show(typed, 5, printed)
+    assert "00FF10" in printed.file.getvalue()  # type: ignore[attr-defined]
+    (document,) = (json.loads(line) for line in json_lines(typed, 5))
+    assert (document["ID"], document["FIXED"], document["NOTE"]) == (1, "ab      ", "a text")
+    assert document["__cdc"]["commit_scn"] > 0
+    (document,) = (json.loads(line) for line in json_lines(rows_of(found, f"{lab.schema}.TYPED").where("ID = 3"), 5))
+    assert document["PRICE"] is None
+    with pytest.raises(LakeError, match=rf"NONE.SUCH is not in the lake at SCN \d+\n.*{lab.schema}.KEYLESS"):
+        rows_of(found, "NONE.SUCH")
+
+
+def test_the_command_shows_rows(lab: Lab, config: ConnectorConfig) -> None:
+    file = str(lab.directory / "connector.yaml")
+    with MinerCdc(
+        ["lake", "show", file, f"{lab.schema}.KEYLESS", "--json", "-n", "1"], lab.directory / "show.log"
+    ) as command:
+        ended = command.await_end(150)
+    assert ended.status == 0, ended.errors
+    assert json.loads(ended.output)["B"] in ("twin", "single")
 
 
 def _command(lab: Lab, *arguments: str) -> Ended:

@@ -4,6 +4,7 @@ minercdc lake CONFIG            keep Delta tables equal to the source until stop
 minercdc lake verify CONFIG     compare them with Oracle
 minercdc lake snapshot CONFIG   read tables from Oracle into the lake, without Kafka
 minercdc lake status CONFIG     how far each table is, and what it holds
+minercdc lake show CONFIG TABLE rows of a table
 minercdc lake optimize CONFIG   join small files, and remove what is older than the retention
 minercdc lake rebuild CONFIG    make a table again
 """
@@ -200,6 +201,35 @@ def status(
     sys.stdout.flush()
     if any(one.failure for one in found.tables):
         raise SystemExit(1)
+
+
+@lake.command(name="show", epilog="Example: minercdc lake show orders.yaml SHOP.ORDERS --rows 5")
+def show_rows(
+    config: ConfigFile,
+    table: Annotated[str, typer.Argument(metavar="SCHEMA.TABLE", help=f"The table{OF_SEVERAL}.")],
+    scn: Annotated[int | None, typer.Option(min=1, help="Read as of this SCN; default: the newest complete one.")] = None,
+    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Print this number of rows at most.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print each row as JSON on one line.")] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Print rows of a table as they are in the lake, as of one SCN."""
+    stop = Stop(patience=0, status=UNFINISHED)
+    from minercdc.cli.lake.rows import json_lines, rows_of, show
+    from minercdc.config.load import load_config
+    from minercdc.lake import tables
+
+    loaded = load_config(config)
+    log_to(errors, verbose)
+    with _spark(loaded, stop) as spark:
+        found = tables(spark, loaded, scn)
+        of_table = rows_of(found, table)
+        if as_json:
+            for line in json_lines(of_table, rows):
+                sys.stdout.write(f"{line}\n")
+        else:
+            count = show(of_table, rows, output())
+            errors.print(f"{table}: {min(rows, count)} of {count} rows, as of SCN {found.scn}", highlight=False)
+    sys.stdout.flush()
 
 
 @lake.command()
