@@ -14,6 +14,9 @@ def config(
         Path | None,
         typer.Argument(metavar="[CONFIG]", help="Print the properties in force with this file.", show_default=False),
     ] = None,
+    given: Annotated[
+        bool, typer.Option("--given", help="Print only what the file and the environment give, and the default in its place.")
+    ] = False,
 ) -> None:
     """Print every property in force with a file: value, origin, effect; without one, all properties as Markdown."""
     if file is None:
@@ -25,7 +28,7 @@ def config(
     from minercdc.config.load import load_config
     from minercdc.operate.check.config_imports import not_loadable
 
-    sys.stdout.write(report(load_config(file, not_loadable), file))
+    sys.stdout.write(report(load_config(file, not_loadable), file, given=given))
 
 
 def types() -> None:

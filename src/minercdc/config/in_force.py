@@ -33,12 +33,14 @@ class InForce(NamedTuple):
     :param value: secrets hidden.
     :param origin: file and line, environment variable, `default`, or that it follows from other properties.
     :param effect: its meaning; or why it has none.
+    :param default: what it would be if it were not given; None where there is no default.
     """
 
     name: str
     value: str
     origin: str
     effect: str
+    default: str | None = None
 
 
 def in_force(config: ConnectorConfig) -> Iterator[InForce]:
@@ -108,7 +110,8 @@ def _of_field(
     value = getattr(section, field_name)
     effect = f"no effect: {config.ignored[name]}" if name in config.ignored else field.description or ""
     hidden = (isinstance(value, SecretStr) and bool(value.get_secret_value())) or (secret.fullmatch(name) and value)
-    return InForce(name, HIDDEN if hidden else _text(value), _of_value(config, section, field_name, name), effect)
+    default = None if hidden or field.is_required() else _text(field.default)
+    return InForce(name, HIDDEN if hidden else _text(value), _of_value(config, section, field_name, name), effect, default)
 
 
 def _of_value(config: ConnectorConfig, section: Section, field_name: str, name: str) -> str:
@@ -157,11 +160,17 @@ def _origin(origins: Mapping[str, str], name: str) -> str:
     return next((place for given, place in origins.items() if given.upper() == name.upper()), _DEFAULT)
 
 
-def report(config: ConnectorConfig, path: Path) -> str:
-    """The text of `minercdc config FILE`: `NAME = VALUE` for each property, and a comment with its origin and effect."""
+def report(config: ConnectorConfig, path: Path, *, given: bool = False) -> str:
+    """The text of `minercdc config FILE`: `NAME = VALUE` for each property, and a comment with its origin and effect.
+
+    :param given: only properties that differ from their default, or are given all the same, with that default.
+    """
     found = list(in_force(config))
     lines = [f"# {path}: {sum(one.origin != _DEFAULT for one in found)} properties are given, {len(found)} are in force", ""]
     lines += [f"# {notice}" for notice in config.notices.values()]
     for one in found:
-        lines += [f"{one.name} = {one.value}".rstrip(), f"    # {one.origin}: {one.effect}"]
+        if given and one.origin == _DEFAULT:
+            continue
+        instead = "" if not given or one.default is None else f"in place of {one.default or 'nothing'}: "
+        lines += [f"{one.name} = {one.value}".rstrip(), f"    # {one.origin}: {instead}{one.effect}"]
     return "\n".join(lines) + "\n"

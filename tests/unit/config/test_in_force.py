@@ -54,9 +54,9 @@ def test_every_property_has_value_origin_and_effect(file: Path, monkeypatch: pyt
     assert found["lob.enabled"][1:3] == ("true", "environment MINERCDC_LOB_ENABLED")
     assert found["database.port"][1:3] == ("1521", "default")
     assert found["value.converter.schemas.enable"][1:3] == ("true", "follows from other properties")
-    assert found["tasks.max"][1:] == ("1", "c.properties:15", "no effect: one connector is one task")
+    assert found["tasks.max"][1:4] == ("1", "c.properties:15", "no effect: one connector is one task")
     assert found["minercdc.sink.path"].effect == "no effect: debezium.sink.type is kafka"
-    assert found["minercdc.lake.spark.master"][1:] == ("local[2]", "c.properties:17", "passed on to Spark as spark.master")
+    assert found["minercdc.lake.spark.master"][1:4] == ("local[2]", "c.properties:17", "passed on to Spark as spark.master")
     assert all(one.effect for one in found.values())
     text = report(config, file)
     assert "hidden" not in text
@@ -66,6 +66,17 @@ def test_every_property_has_value_origin_and_effect(file: Path, monkeypatch: pyt
     assert found["minercdc.opentelemetry.endpoint"].value == found["minercdc.notification.webhook.url"].value == "***"
     assert found["message.key.columns"].value == "***"
     assert read_java_properties(text)["database.password"] == "***"
+
+
+def test_what_is_given_is_shown_with_the_default_that_it_replaces(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINERCDC_LOB_ENABLED", "true")
+    text = report(load_config(file), file, given=True)
+    assert "lob.enabled = true\n    # environment MINERCDC_LOB_ENABLED: in place of false: " in text
+    assert "topic.prefix = server1\n    # c.properties:2, as database.server.name: " in text, "no default"
+    assert "value.converter.schemas.enable = true\n    # follows from other properties: in place of false: " in text
+    assert "# default: " not in text
+    assert "database.port" not in text
+    assert not {"hidden", "tiger"} & set(re.findall(r"\w+", text))
 
 
 @pytest.mark.parametrize("name", ["minercdc.opentelemetry.endpoint", "minercdc.notification.webhook.url"])
