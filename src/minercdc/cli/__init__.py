@@ -18,12 +18,13 @@ from typing import Annotated, Any, Final
 import typer
 
 from minercdc.cli.check import bundle, check, plan
+from minercdc.cli.init import init
 from minercdc.cli.lake.commands import lake
 from minercdc.cli.offsets import offsets
 from minercdc.cli.output import errors
+from minercdc.cli.pages.commands import config, error_codes, types
 from minercdc.cli.pasting import pasteable
 from minercdc.cli.recording import record, replay
-from minercdc.cli.reference import config, error_codes, types
 from minercdc.cli.relay import relay
 from minercdc.cli.run import run
 from minercdc.cli.send import signals
@@ -64,6 +65,7 @@ _PASSED_ON: Final = {
 
 PANELS: Final[Mapping[str, Sequence[_Command]]] = {
     "Run": (
+        _Command("init", init, "init orders.yaml --host db.example.com --service ORCLCDB --pdb ORCLPDB1"),
         _Command("run", run, "run orders.yaml"),
         _Command("lake", lake, "lake orders.yaml"),
         _Command("relay", relay, "relay orders.yaml"),

@@ -15,7 +15,8 @@ def config(
         typer.Argument(metavar="[CONFIG]", help="Print the properties in force with this file.", show_default=False),
     ] = None,
     given: Annotated[
-        bool, typer.Option("--given", help="Print only what the file and the environment give, and the default in its place.")
+        bool,
+        typer.Option("--given", help="Print only what the file and the environment give, and the default in its place."),
     ] = False,
 ) -> None:
     """Print every property in force with a file: value, origin, effect; without one, all properties as Markdown."""
