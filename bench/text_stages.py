@@ -20,7 +20,6 @@ from minercdc import native
 from minercdc.capture.logminer.buffer.transactions import Transaction, transaction_buffer
 from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.session.row import LogMinerRow, OpCode
-from minercdc.capture.logminer.sql_redo.decoding import RUN
 from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
 from minercdc.capture.logminer.sql_redo.native_scan import LONGEST_RUN, RowScanner
 from minercdc.capture.logminer.sql_redo.pieces import split
@@ -129,16 +128,10 @@ def python(encode: Callable[[Event], Sequence[Record]] | None = None) -> Prepare
         decoded = [(row, decoders[row.schema.id].decode) for row in rows]
 
         def work() -> None:
-            for i in range(0, len(decoded), RUN):  # as the capture hands them on
-                events = []
-                for row, decode in decoded[i : i + RUN]:
-                    op, before, after = decode(row.sql)
-                    tx = row.tx
-                    events.append(
-                        ChangeEvent(op, row.schema, before, after, row.scn, tx.commit_us, tx, row.seq, row.row_id, row.rs_id)
-                    )
-                for event in events:
-                    made(event)
+            for row, decode in decoded:
+                op, before, after = decode(row.sql)
+                tx = row.tx
+                made(ChangeEvent(op, row.schema, before, after, row.scn, tx.commit_us, tx, row.seq, row.row_id, row.rs_id))
 
         return work
 

@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 from minercdc.capture.logminer.buffer.row_ids import with_row_ids
@@ -44,9 +43,6 @@ _NOT_LOOKED_UP: Final = object()
 
 # Committed before all others: every suspended table is one whose rows in it are not looked at.
 _BEFORE_ALL: Final = TransactionInfo("", Scn(0), Scn(-1), 0, 0, 0, None)
-RUN: Final = 32
-"""How many rows are decoded before the first of them is handed on. To decode one, print it, decode the next .. is a sixth
-slower: the code of each step drives that of the other out of the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,21 +133,7 @@ class TransactionDecoder:
             yield from self._scanned(self._scanner, self._scanner.cursor(transaction), info)
             return
         rows = transaction.replay() if large else with_row_ids(transaction.replay())
-        events = self._numbered(self._decoded(rows, large), info)
-        if large or self._reselect is not None:
-            yield from events
-            return
-        run: list[ChangeEvent | UndecodableRow] = []
-        while True:
-            try:
-                run.extend(islice(events, RUN))
-            except Exception:
-                yield from run
-                raise
-            if not run:
-                return
-            yield from run
-            run.clear()
+        yield from self._numbered(self._decoded(rows, large), info)
 
     def _scanned(
         self, scanner: RowScanner, cursor: RunCursor, info: TransactionInfo
