@@ -18,9 +18,8 @@ from minercdc.capture.logminer.lobs.lob_change import Assembled
 from minercdc.capture.logminer.lobs.lob_rows import LargeRowAssembler
 from minercdc.capture.logminer.session.host_clock import HostClock
 from minercdc.capture.logminer.session.row import LARGE_CODES, LogMinerRow, OpCode
-from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
-from minercdc.capture.logminer.sql_redo.glue import RowChange
-from minercdc.capture.logminer.sql_redo.native_scan import LONGEST_RUN, RowScanner, RunCursor
+from minercdc.capture.logminer.sql_redo.dml import RedoDecoder, RowChange
+from minercdc.capture.logminer.sql_redo.native_scan import LONGEST_RUN, RowScanner
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.capture.logminer.tables.partitions import is_of_temporary_table, is_unnamed
 from minercdc.capture.logminer.tables.unplaced import Unplaced, place
@@ -130,16 +129,16 @@ class TransactionDecoder:
             self._forget()
         large = self._lobs and transaction.is_large
         if self._scanner is not None and not large:
-            yield from self._scanned(self._scanner, self._scanner.cursor(transaction), info)
+            yield from self._scanned(self._scanner, transaction, info)
             return
         rows = transaction.replay() if large else with_row_ids(transaction.replay())
         yield from self._numbered(self._decoded(rows, large), info)
 
     def _scanned(
-        self, scanner: RowScanner, cursor: RunCursor, info: TransactionInfo
+        self, scanner: RowScanner, transaction: Transaction, info: TransactionInfo
     ) -> Iterator[ChangeEvent | ChangeRun | UndecodableRow]:
         """Runs of rows that can be scanned, and between them the events of the others, each decoded by itself."""
-        seq = 0
+        cursor, seq = scanner.cursor(transaction), 0
         while not cursor.is_done:
             self._renew()
             run = cursor.scan(info, seq + 1, LONGEST_RUN, self._clock.offset_us)
@@ -350,8 +349,10 @@ class TransactionDecoder:
 
     def _warn_of_unknown_columns(self, decoder: RedoDecoder) -> None:
         names = sorted(decoder.unknown)
-        decoder.passed_over |= decoder.unknown
         decoder.unknown.clear()
+        if decoder.passed_over.issuperset(names):
+            return
+        decoder.passed_over.update(names)
         if self._scanner is not None:
             self._scanner.forget()  # to learn them
         key = (decoder.schema.id, decoder.schema.version, *names)
