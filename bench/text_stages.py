@@ -1,6 +1,6 @@
 """What becomes of SQL_REDO, with nothing around it: no database, fetch, buffer or Kafka.
 
-text    SQL_REDO in memory -> key and value bytes, on both paths; the Python path split, decode, envelope; the native one scan, print
+text    SQL_REDO in memory -> key and value bytes, on both paths; the Python path decode, envelope; the native one scan, print
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ from minercdc import native
 from minercdc.capture.logminer.buffer.transactions import Transaction, transaction_buffer
 from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.session.row import LogMinerRow, OpCode
-from minercdc.capture.logminer.sql_redo.decoding import RUN
 from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
 from minercdc.capture.logminer.sql_redo.native_scan import LONGEST_RUN, RowScanner
-from minercdc.capture.logminer.sql_redo.pieces import split
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.config.messages.registries import SIDES
 from minercdc.config.sections import ValueConfig
@@ -63,8 +61,7 @@ def text(_sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
     kinds: list[tuple[str, Callable[[], Prepare]]] = [
         ("text to key and value bytes, Python", python),
         ("text to key and value bytes, Python, Avro", python_avro),
-        ("split alone, Python", _split_alone),
-        ("split and decode, Python", _split_and_decode),
+        ("decode alone, Python", _decode_alone),
     ]
     if native.rows is not None:
         kinds.insert(0, ("text to key and value bytes, native", _native))
@@ -129,16 +126,10 @@ def python(encode: Callable[[Event], Sequence[Record]] | None = None) -> Prepare
         decoded = [(row, decoders[row.schema.id].decode) for row in rows]
 
         def work() -> None:
-            for i in range(0, len(decoded), RUN):  # as the capture hands them on
-                events = []
-                for row, decode in decoded[i : i + RUN]:
-                    op, before, after = decode(row.sql)
-                    tx = row.tx
-                    events.append(
-                        ChangeEvent(op, row.schema, before, after, row.scn, tx.commit_us, tx, row.seq, row.row_id, row.rs_id)
-                    )
-                for event in events:
-                    made(event)
+            for row, decode in decoded:
+                op, before, after = decode(row.sql)
+                tx = row.tx
+                made(ChangeEvent(op, row.schema, before, after, row.scn, tx.commit_us, tx, row.seq, row.row_id, row.rs_id))
 
         return work
 
@@ -150,18 +141,7 @@ def python_avro() -> Prepare:
     return python(converter.encoder(json_encoder("bench", numbered=(True, True), avro_heads=converter.avro_heads)).encode)
 
 
-def _split_alone() -> Prepare:
-    def prepare(rows: list[Statement]) -> Callable[[], None]:
-        def work() -> None:
-            for row in rows:
-                split(row.sql)
-
-        return work
-
-    return prepare
-
-
-def _split_and_decode() -> Prepare:
+def _decode_alone() -> Prepare:
     decoders = _decoders()
 
     def prepare(rows: list[Statement]) -> Callable[[], None]:

@@ -22,7 +22,8 @@ from minercdc.capture.logminer.kept.keeping import KeepingRules, captured_tables
 from minercdc.capture.logminer.open_at import mine_from
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.session.flush import RedoFlush
-from minercdc.capture.logminer.sql_redo.decoding import OnFailure, Unread
+from minercdc.capture.logminer.sql_redo.decoding import Unread
+from minercdc.capture.logminer.sql_redo.undecoded import OnFailure
 from minercdc.capture.logminer.start import missing, start_position
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import CaptureConfig, DatabaseConfig, SnapshotConfig

@@ -63,4 +63,3 @@ def test_statements(schema: TableSchema, sql: str) -> None:
     expected = decoder.decode(sql)
     for variation in variations(sql):
         assert decoder.decode(variation) == expected, variation
-        assert decoder.decode_generally(variation) == expected, variation

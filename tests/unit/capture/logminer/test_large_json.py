@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.capture.logminer.large_redo import DECLARE, ID, Large, X, changes, write_bytes
 from tests.unit.capture.logminer.redo import A, Miner
-from tests.unit.capture.logminer.test_large_rows import DECLARE, ID, Large, X, changes, write_bytes
 
 from minercdc.capture.logminer.session.row import OpCode
 from minercdc.errors import ValueDecodeError

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.capture.logminer.large_redo import DOC, LONG
 from tests.unit.capture.logminer.redo import (
     ITEM,
     A,
@@ -17,7 +18,6 @@ from tests.unit.capture.logminer.redo import (
     Redo,
     changes,
 )
-from tests.unit.capture.logminer.test_large_rows import DOC, LONG
 
 from minercdc.capture.logminer.kept.keeping import KeepingRules
 from minercdc.capture.logminer.session.row import LARGE_CODES, PLACEHOLDER_ROW_ID, OpCode

@@ -1,15 +1,15 @@
 """Assembles whole changes of the rows of one transaction that carry large values, in three steps.
 
     INSERT, UPDATE, DELETE                  LOB, XML and 32K rows
-           | decoding, dml                        | 1. large_text: the statement is parsed once, into the column and row it
+           | outcomes, dml                        | 1. lob_text: the statement is parsed once, into the column and row it
            v                                      v    names (Target) and its piece (Edit, or a fragment of a document)
        take_dml ------------.    .---------- take_piece
                             v    v
-                  2. the pending change of that row: it gets the piece, or a change begins     here; large_change.Pending
+                  2. the pending change of that row: it gets the piece, or a change begins     here; lob_change.Pending
                                |
-                  3. nothing more can belong to it: Pending.complete, and `ready` yields it    here; large_value
+                  3. nothing more can belong to it: Pending.complete, and `ready` yields it    here; lob_value
                                v
-                            Assembled -> decoding
+                            Assembled -> outcomes
 
 What belongs to one change:
 

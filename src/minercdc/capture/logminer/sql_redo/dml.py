@@ -1,15 +1,14 @@
 """Turns statements of SQL_REDO into the Rows they stand for.
 
-`RedoDecoder` reads nearly all of them by what lies between their literals, see `glue`. `text` is the general path,
-for the few that cannot be read that way, and the test oracle.
+The native path scans ordinary statements (`native_scan`) and leaves the others to this, which is right for all of them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
-from minercdc.capture.logminer.sql_redo.glue import GlueReader, RowChange
 from minercdc.capture.logminer.sql_redo.text import parse_condition, parse_redo
 from minercdc.errors import RedoSyntaxError, SchemaMismatchError, ValueDecodeError
 from minercdc.schema.table import Column, TableSchema
@@ -19,6 +18,9 @@ from minercdc.values.family import Reading
 from minercdc.values.image import Encoding, text_of_image
 from minercdc.values.literal import EMPTY_BLOB, NULL, UNSUPPORTED, Literal, text_of
 from minercdc.values.lob import TYPES as LOB_TYPES
+
+# What one statement did to a row: before and after. An UPDATE that assigns none of the known columns has neither.
+RowChange: TypeAlias = tuple[Op, Row | None, Row | None]
 
 _STORED = re.compile(r"COL (\d+)")
 
@@ -56,8 +58,6 @@ class RedoDecoder:
         # Keys are compared with those of snapshots, other values are only printed.
         readings = [reading_for(column) for column in schema.columns]
         self.readings: list[Reading] = [r if i in schema.key else r.as_spelled() for i, r in enumerate(readings)]
-        absent = [None if i in self.following else UNAVAILABLE for i in range(len(schema.columns))]
-        self._glue = GlueReader(self._position, self.readings, absent)
         # Only such columns can have undoubled apostrophes; elsewhere that could only hide an error.
         self._unescaped = frozenset(
             c.name for c in schema.columns if c.type_name.endswith("VARCHAR2") and (c.length or 0) > 4000
@@ -70,7 +70,15 @@ class RedoDecoder:
 
         :raises RedoSyntaxError, ValueDecodeError: the text, or a value in it, cannot be read.
         """
-        return self._glue.read(sql) or self.decode_generally(sql)
+        try:
+            dml = parse_redo(sql)
+        except RedoSyntaxError:
+            if not self._unescaped:
+                raise
+            dml = parse_redo(sql, unescaped=self._unescaped)
+        new = self._texts(dml.new)
+        old = dict.fromkeys(self.following, None) if dml.op is Op.CREATE else self._texts(dml.old)
+        return self._change(dml.op, new, old)
 
     def has_places(self, sql: str) -> bool:
         """Whether a statement names columns by their places: it is one for `decode_images`. False when it cannot be read."""
@@ -84,32 +92,11 @@ class RedoDecoder:
         """Whether a name is a place of a stored column, `COL n`, and no column of the table has it."""
         return bool(_STORED.fullmatch(name)) and name not in self.positions and name not in self.schema.stored
 
-    def decode_generally(self, sql: str) -> RowChange:
-        """As `decode`, with the same errors, by the general path: right for every statement, at a tenth of the speed."""
-        try:
-            dml = parse_redo(sql)
-        except RedoSyntaxError:
-            if not self._unescaped:
-                raise
-            dml = parse_redo(sql, unescaped=self._unescaped)
-        new, old = self._texts(dml.new), self._texts(dml.old)
-        count = len(self.schema.columns)
-        if dml.op is Op.CREATE:
-            old = dict.fromkeys(self.following, None)
-        before = tuple(old.get(i, UNAVAILABLE) for i in range(count))
-        after = tuple(new.get(i, before[i]) for i in range(count))
-        if dml.op is Op.UPDATE and not new:
-            return dml.op, None, None
-        return dml.op, None if dml.op is Op.CREATE else before, None if dml.op is Op.DELETE else after
-
     def row_of(self, sql: str, at: int) -> Row:
         """What the condition that goes from index `at` to the end of `sql` holds of a row; other columns are UNAVAILABLE. Raises
         RedoSyntaxError and ValueDecodeError."""
-        known = self._glue.read_condition(sql[at:])
-        if known is None:
-            texts = self._texts(parse_condition(sql, at))
-            known = tuple(texts.get(i, UNAVAILABLE) for i in range(len(self.schema.columns)))
-        return known
+        texts = self._texts(parse_condition(sql, at))
+        return tuple(texts.get(i, UNAVAILABLE) for i in range(len(self.schema.columns)))
 
     def decode_images(self, sql: str, encoding: Encoding, *, may_end_early: bool = False) -> RowChange:
         """As `decode`, of a row that LogMiner could not match with its dictionary: `"COL n" = HEXTORAW('stored bytes')`.
@@ -134,12 +121,15 @@ class RedoDecoder:
         if may_end_early and dml.op is not Op.UPDATE:
             whole, given = (new, dml.new) if dml.op is Op.CREATE else (old, dml.old)
             whole |= dict.fromkeys(self._after_last(given), None)
-        count = len(self.schema.columns)
-        before = tuple(old.get(i, UNAVAILABLE) for i in range(count))
-        if dml.op is Op.UPDATE and not new:
-            return dml.op, None, None
-        after = tuple(new.get(i, before[i]) for i in range(count))
-        return dml.op, None if dml.op is Op.CREATE else before, None if dml.op is Op.DELETE else after
+        return self._change(dml.op, new, old)
+
+    def _change(self, op: Op, new: Mapping[int, Value], old: Mapping[int, Value]) -> RowChange:
+        """The change of a statement that gives the values `new` to a row of the values `old`, by position."""
+        if op is Op.UPDATE and not new:
+            return op, None, None
+        before = tuple(old.get(i, UNAVAILABLE) for i in range(len(self.schema.columns)))
+        after = tuple(new.get(i, value) for i, value in enumerate(before))
+        return op, None if op is Op.CREATE else before, None if op is Op.DELETE else after
 
     def _after_last(self, literals: Mapping[str, Literal]) -> Iterator[int]:
         """Positions of the captured columns that are stored after the last of those in `literals`; not of large ones, which

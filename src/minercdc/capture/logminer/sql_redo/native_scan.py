@@ -3,44 +3,21 @@ native path cannot scan is decoded by `dml`."""
 
 from __future__ import annotations
 
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from minercdc import native
 from minercdc.capture.logminer.buffer.transactions import Transaction
 from minercdc.capture.logminer.session.row import LogMinerRow
 from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
 from minercdc.native.plan import scanned_columns
-from minercdc.stream.events import ScannedRows, TransactionInfo
+
+if TYPE_CHECKING:
+    from minercdc.native._rows import RunCursor
 
 LONGEST_RUN: Final = 512
 """Most rows of a run: they are scanned before the first is handed on, and keep the statements that they were found in."""
 
 _Name: TypeAlias = tuple[str | None, str | None, int]
-
-
-class RunCursor(Protocol):
-    """Goes through the rows of a transaction, oldest first: `scan` until `is_stuck`, then `row` and `skip`, until `is_done`."""
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it has passed the last row."""
-
-    @property
-    def is_stuck(self) -> bool:
-        """Whether the next row cannot be scanned, and has to be read as a LogMinerRow."""
-
-    def scan(self, tx: TransactionInfo, first_seq: int, most: int, offset_us: int) -> ScannedRows:
-        """The next rows, perhaps none, until one cannot be scanned; `most` at most. Moves on past them.
-
-        :param first_seq: `ChangeEvent.seq` of the first of them.
-        :param offset_us: by how much the host's zone is ahead of UTC, in microseconds.
-        """
-
-    def row(self) -> LogMinerRow:
-        """The next row, without moving on; not when `is_done`."""
-
-    def skip(self) -> None:
-        """Move on past the next row; not when `is_done`."""
 
 
 class RowScanner:

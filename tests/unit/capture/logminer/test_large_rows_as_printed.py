@@ -1,0 +1,289 @@
+"""Rows of large values as real servers print them (docs/reference/logminer-facts.md#b-7-1), to whole changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.capture.logminer.large_redo import (
+    DOC,
+    LONG,
+    Blocks,
+    Large,
+    Statements,
+    X,
+    changes,
+    write,
+    write_bytes,
+)
+from tests.unit.capture.logminer.redo import A, Miner
+
+from minercdc.capture.logminer.buffer.assembler import Pass
+from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
+from minercdc.capture.logminer.buffer.committed import CommittedAssembly
+from minercdc.capture.logminer.logs.redo_logs import LogFile
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.logminer.session.row import OpCode
+from minercdc.stream.events import ChangeEvent, UndecodableRow
+
+
+@pytest.fixture(params=[Statements, Blocks])
+def dialect(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture
+def miner(tmp_path: Path) -> Miner:
+    return Miner(tmp_path, tables=(DOC,), lobs=True)
+
+
+@pytest.fixture
+def redo() -> Large:
+    redo = Large()
+    redo.start(A)
+    return redo
+
+
+ABC_WRITE, DEF_WRITE = write("abc"), write("def", 4)
+Rows = Callable[[Large], None]
+
+
+def trimmed(redo: Large, dialect: Any, length: int, t: str = "t") -> None:
+    dialect.locator(redo, 1)
+    dialect.piece(redo, OpCode.LOB_TRIM, 1, f"  dbms_lob.trim(loc_c, {length});", t=t)
+
+
+def written(redo: Large, dialect: Any, t: str = "t") -> None:
+    dialect.locator(redo, 1)
+    dialect.piece(redo, OpCode.LOB_WRITE, 1, ABC_WRITE, t=t)
+    dialect.piece(redo, OpCode.LOB_WRITE, 1, DEF_WRITE, t=t)
+
+
+def test_null_lobs_set_to_small_values_are_one_change(miner: Miner, redo: Large) -> None:
+    redo.update_doc(1, """"C" = EMPTY_CLOB(), "B" = EMPTY_BLOB()""", None)
+    redo.update_doc(1, """"C" = 'now', "B" = HEXTORAW('beef')""")
+    redo.update_doc(1, """"C" = 'later'""")
+    assert changes(miner, redo) == [
+        ("u", ("1", "t", X, X), ("1", "t", "now", "beef")),
+        ("u", ("1", "t", X, X), ("1", "t", "later", X)),
+    ]
+
+
+def test_lobs_emptied_beside_a_large_one_stay_empty(miner: Miner, redo: Large, dialect: Any) -> None:
+    redo.update_doc(1, """"T" = 'u', "B" = EMPTY_BLOB()""", None)
+    written(redo, dialect)
+    assert changes(miner, redo) == [("u", ("1", "t", X, X), ("1", "u", "abcdef", ""))]
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_basicfile_that_is_emptied_and_written_is_one_change(miner: Miner, redo: Large, dialect: Any, plain: bool) -> None:
+    if plain:
+        redo.update_doc(1, """"T" = 'u'""", None)
+    trimmed(redo, dialect, 0)
+    written(redo, dialect)
+    trimmed(redo, dialect, 6)
+    written(redo, dialect)  # another statement
+    t = "u" if plain else "t"
+    assert changes(miner, redo) == [
+        ("u", ("1", "t", X, X), ("1", t, "abcdef", X)),
+        ("u", ("1", "t", X, X), ("1", "t", "abcdef", X)),
+    ]
+
+
+def test_a_basicfile_that_is_emptied_alone_is_empty(miner: Miner, redo: Large, dialect: Any) -> None:
+    trimmed(redo, dialect, 0)
+    assert changes(miner, redo) == [("u", ("1", "t", X, X), ("1", "t", "", X))]
+
+
+def ended(redo: Large, row_id: str = "r1") -> None:
+    redo.on(OpCode.INTERNAL, None, row_id, owner=None, table=None)
+
+
+NEW, X_ROW = ("u", ("1", "t", X, X), ("1", "t", "new", X)), ("1", "t", X, X)
+
+
+@pytest.fixture(params=[BufferedAssembly, CommittedAssembly])
+def either(request: pytest.FixtureRequest, tmp_path: Path) -> Miner:
+    """A miner of each way of mining."""
+    miner = Miner(tmp_path, LogMinerPosition(start_scn=100), tables=(DOC,), lobs=True, assembly=request.param)
+    miner.usual_pass = Pass((LogFile("r1", 1, 1, 50, 0, current=True, archived=False),), {1: 1}, oldest_scn=100)
+    return miner
+
+
+def test_a_small_value_in_place_of_a_basicfiles_is_not_lost(either: Miner, redo: Large, dialect: Any) -> None:
+    """It was emptied first, and its event said it empty."""
+    trimmed(redo, dialect, 0)
+    redo.update_doc(1, """"C" = 'new'""")
+    assert changes(either, redo) == [NEW]
+
+
+def test_an_update_after_a_basicfiles_pieces_ends_their_statement(either: Miner, redo: Large, dialect: Any) -> None:
+    trimmed(redo, dialect, 0)
+    written(redo, dialect)
+    redo.update_doc(1, """"C" = 'new'""")
+    redo.update_doc(1, """"C" = 'later'""")
+    assert changes(either, redo) == [NEW, ("u", X_ROW, ("1", "t", "later", X))]
+
+
+@pytest.mark.parametrize(
+    ("assigned", "after"),
+    [(""""T" = 'u'""", ("1", "u", "abcdef", X)), (""""T" = 'u', "C" = 'new'""", ("1", "u", "new", X))],
+)
+def test_an_update_of_other_columns_after_a_basicfiles_pieces_ends_their_statement(
+    either: Miner, redo: Large, dialect: Any, assigned: str, after: tuple[object, ...]
+) -> None:
+    trimmed(redo, dialect, 0)
+    written(redo, dialect)
+    redo.update_doc(1, assigned)
+    redo.update_doc(1, """"T" = 'v'""", "r1", t="u")
+    assert changes(either, redo) == [("u", X_ROW, after), ("u", ("1", "u", X, X), ("1", "v", X, X))]
+
+
+def test_an_update_of_other_columns_after_the_row_that_ends_the_pieces_is_another(
+    either: Miner, redo: Large, dialect: Any
+) -> None:
+    trimmed(redo, dialect, 0)
+    written(redo, dialect)
+    ended(redo)
+    redo.update_doc(1, """"T" = 'u'""")
+    assert changes(either, redo) == [("u", X_ROW, ("1", "t", "abcdef", X)), ("u", X_ROW, ("1", "u", X, X))]
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        pytest.param(lambda r, d: ended(r), id="the row that ends it"),
+        pytest.param(lambda r, d: trimmed(r, d, 6), id="the new length"),
+    ],
+)
+def test_an_update_after_a_statement_that_has_ended_is_another(
+    either: Miner, redo: Large, dialect: Any, last: Callable[[Large, Any], None]
+) -> None:
+    trimmed(redo, dialect, 0)
+    written(redo, dialect)
+    last(redo, dialect)
+    redo.update_doc(1, """"C" = 'new'""")
+    assert changes(either, redo) == [("u", X_ROW, ("1", "t", "abcdef", X)), NEW]
+
+
+@pytest.mark.parametrize("trims", [True, False])
+def test_the_row_that_ends_a_statement_separates_it_from_the_next(
+    either: Miner, redo: Large, dialect: Any, trims: bool
+) -> None:
+    for text in ("one", "two"):
+        if trims:
+            trimmed(redo, dialect, 0)
+        dialect.locator(redo, 1)
+        dialect.piece(redo, OpCode.LOB_WRITE, 1, write(text))
+        ended(redo)
+    dialect.locator(redo, 1, "B")
+    dialect.piece(redo, OpCode.LOB_WRITE, 1, write_bytes("beef"), "B")
+    ended(redo)
+    assert changes(either, redo) == [
+        ("u", X_ROW, ("1", "t", "one", X)),
+        ("u", X_ROW, ("1", "t", "two", X)),
+        ("u", X_ROW, ("1", "t", X, "beef")),
+    ]
+
+
+def test_the_row_that_ends_a_statement_has_its_rowid(either: Miner, redo: Large, dialect: Any) -> None:
+    redo.insert_doc(1, "EMPTY_CLOB(),NULL")
+    written(redo, dialect)
+    ended(redo, "r7")
+    redo.commit(A)
+    (insert,) = [event for event in either.read(redo.rows) if isinstance(event, ChangeEvent)]
+    assert (insert.after, insert.row_id) == (("1", "t", "abcdef", None), "r7")
+
+
+def test_emptied_after_it_was_written_is_as_it_was_written(either: Miner, redo: Large, dialect: Any) -> None:
+    written(redo, dialect)
+    trimmed(redo, dialect, 0)
+    ended(redo)
+    assert changes(either, redo) == [("u", X_ROW, ("1", "t", "abcdef", X))]
+
+
+def test_emptied_and_written_once_more_is_another_statement(either: Miner, redo: Large, dialect: Any) -> None:
+    written(redo, dialect)
+    trimmed(redo, dialect, 0)
+    dialect.locator(redo, 1)
+    dialect.piece(redo, OpCode.LOB_WRITE, 1, write("new"))
+    assert changes(either, redo) == [("u", X_ROW, ("1", "t", "abcdef", X)), NEW]
+
+
+def test_a_small_insert_that_is_made_large_is_an_update(either: Miner, redo: Large, dialect: Any) -> None:
+    redo.insert_doc(1)
+    redo.update_doc(1, """"C" = 'small', "B" = NULL""")
+    trimmed(redo, dialect, 0)
+    written(redo, dialect)
+    assert changes(either, redo) == [("c", None, ("1", "t", "small", None)), ("u", X_ROW, ("1", "t", "abcdef", X))]
+
+
+def test_a_row_that_only_says_a_written_lob_empty_is_of_its_statement(either: Miner, redo: Large, dialect: Any) -> None:
+    trimmed(redo, dialect, 0)
+    written(redo, dialect)
+    redo.update_doc(1, """"C" = EMPTY_CLOB()""", None)
+    ended(redo)
+    assert changes(either, redo) == [("u", X_ROW, ("1", "t", "abcdef", X))]
+
+
+def test_what_dbms_lob_emptied_was_empty(either: Miner, redo: Large, dialect: Any) -> None:
+    dialect.locator(redo, 1, row_id="r1")
+    dialect.piece(redo, OpCode.LOB_TRIM, 1, "  dbms_lob.trim(loc_c, 0);")
+    redo.update_doc(1, """"C" = 'new'""")
+    assert changes(either, redo) == [("u", X_ROW, ("1", "t", "", X)), NEW]
+
+
+def unlocated(redo: Large, *texts: str) -> None:
+    for text in texts:
+        redo.on(OpCode.LOB_WRITE, text, status=2, info="LOB sql_redo not re-executable")
+
+
+def insert_without(redo: Large, key: int, columns: str, values: str, row_id: str | None = None) -> None:
+    sql = f"""insert into "LAB"."DOC"({columns}) values ('{key}',{values});"""
+    redo.on(OpCode.INSERT, sql, row_id)
+
+
+def test_pieces_without_locator_and_block_are_of_the_insert_that_leaves_their_column_out(miner: Miner, redo: Large) -> None:
+    unlocated(redo, ABC_WRITE, DEF_WRITE)
+    insert_without(redo, 1, '"ID","T","B"', "'t',EMPTY_BLOB()")
+    unlocated(redo, write_bytes("beef"), write("x"))
+    insert_without(redo, 2, '"ID","T"', "'t'")
+    assert changes(miner, redo) == [("c", None, ("1", "t", "abcdef", "")), ("c", None, ("2", "t", "x", "beef"))]
+
+
+def test_pieces_without_locator_go_with_their_insert(miner: Miner, redo: Large) -> None:
+    unlocated(redo, ABC_WRITE, DEF_WRITE)
+    insert_without(redo, 1, '"ID","T","B"', "'t',EMPTY_BLOB()")
+    redo.on(OpCode.DELETE, """delete from "LAB"."DOC" where ROWID = 'r1';""", "r1", rollback=1)
+    redo.insert_doc(2)
+    assert changes(miner, redo) == [("c", None, ("2", "t", "", ""))]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        pytest.param(lambda r: None, id="nothing else"),
+        pytest.param(lambda r: r.update_doc(1, """"T" = 'u'"""), id="an UPDATE"),
+        pytest.param(lambda r: r.insert_doc(1), id="an INSERT that has the column"),
+    ],
+)
+def test_a_piece_of_which_the_row_is_not_certain_suspends_the_table(tmp_path: Path, redo: Large, build: Rows) -> None:
+    miner = Miner(tmp_path, tables=(DOC,), lobs=True, on_failure="suspend")
+    unlocated(redo, ABC_WRITE)
+    build(redo)
+    redo.commit(A)
+    (left_out,) = [e for e in miner.read(redo.rows) if isinstance(e, UndecodableRow)]
+    assert left_out.table == DOC.id
+    assert left_out.reason.startswith("MC-4301: a LOB piece without its locator")
+
+
+def test_short_values_of_extended_strings_come_as_those_of_lobs(tmp_path: Path, redo: Large) -> None:
+    miner = Miner(tmp_path, tables=(LONG,), lobs=True)
+    of: dict[str, Any] = {"table": "LONG", "object_id": 83}
+    redo.on(OpCode.INSERT, """insert into "LAB"."LONG"("ID","T","V") values ('1','t',NULL);""", **of)
+    redo.on(OpCode.UPDATE, """update "LAB"."LONG" set "V" = 'C'est' where "ID" = '1' and "T" = 't';""", "r1", **of)
+    redo.on(OpCode.UPDATE, """update "LAB"."LONG" set "T" = 'u' where "ID" = '1' and "T" = 't';""", **of)
+    redo.on(OpCode.UPDATE, """update "LAB"."LONG" set "V" = 'more' where "ID" = '1' and "T" = 'u';""", "r1", **of)
+    assert changes(miner, redo) == [("c", None, ("1", "t", "C'est")), ("u", ("1", "t", X), ("1", "u", "more"))]
