@@ -3,18 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
-from minercdc.native.plan import Decoder, PrintedCell, ScannedColumn
+from minercdc.native.plan import Conversions, PrintedCell, ScannedColumn
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.stream.contracts import Record
-from minercdc.stream.events import ChangeEvent, Progress, TransactionInfo
+from minercdc.stream.events import ChangeEvent, Op, Progress, Row, TransactionInfo
 
 CONSTANTS: Mapping[str, int]
 FIELDS: tuple[str, ...]
 
 class TableScan:
-    @property
-    def decoder(self) -> Decoder: ...
-    def __init__(self, decoder: Decoder, columns: list[ScannedColumn], width: int) -> None: ...
+    def __init__(self, schema: TableSchema, columns: list[ScannedColumn], conversions: list[Conversions]) -> None: ...
+    def decode(self, sql: str) -> tuple[Op, Row | None, Row | None] | None: ...
 
 class ScannedRows:
     def __len__(self) -> int: ...

@@ -29,13 +29,13 @@ from libc.string cimport memcmp, memcpy, memset
 
 from minercdc.stream.contracts import Record
 from minercdc.errors import MiningSessionError, ValueDecodeError
-from minercdc.stream.events import ChangeEvent, TransactionInfo
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Op, TransactionInfo
 
 
 cdef extern from "core.h":
     ctypedef struct cell:
         uint32_t at, size
-        uint8_t kind
+        uint8_t kind, function
     enum: CELL_ABSENT, CELL_NULL, CELL_EMPTY, CELL_TEXT
     enum: OPERATION_NONE, OPERATION_INSERT, OPERATION_DELETE, OPERATION_UPDATE
     enum: FUNCTION_NONE, FUNCTION_UNISTR, FUNCTION_TO_DATE, FUNCTION_TO_TIMESTAMP, FUNCTION_TO_TIMESTAMP_TZ, FUNCTION_HEXTORAW

@@ -21,10 +21,11 @@ enum cell_kind {
     CELL_UNSET    /* of an UPDATE that does not assign the column; never left by scan_statement */
 };
 
-/* `at` and `size` are of the text between the apostrophes, in bytes of the statement. */
+/* `at` and `size` are of the text between the apostrophes, in bytes of the statement; `function` is what it is the argument of. */
 typedef struct {
     uint32_t at, size;
-    uint8_t kind;
+    uint8_t kind;     /* enum cell_kind */
+    uint8_t function; /* enum function */
 } cell;
 
 /* ---- scanning ---- */

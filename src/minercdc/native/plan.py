@@ -7,17 +7,18 @@ made there is not made here once more.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
-from minercdc.schema.table import Column, TableSchema
-from minercdc.stream.events import Op, Row
+from minercdc.schema.table import Column
 from minercdc.values.codec import FieldType
-from minercdc.values.family import Reading
+from minercdc.values.family import Convert, Reading
 
 ScannedColumn: TypeAlias = tuple[str, int, bytes, int, int]
 """name, position (-1: passed over), uses by function, check, absent; see `scan_column` in core.h."""
 PrintedCell: TypeAlias = tuple[int, int, int, int, bytes, bytes | None]
 """position, kind, spelling, digits, member, unavailable; see `print_column` in core.h."""
+Conversions: TypeAlias = tuple[Convert | None, ...]
+"""By function, from a literal's text to Row text; None where that is the same."""
 Constants: TypeAlias = Mapping[str, int]
 
 _FUNCTIONS: Final = (
@@ -61,15 +62,14 @@ _BINARY: Final = {"bytes": "BASE64", "base64": "BASE64", "base64-url-safe": "BAS
 _TEXTS: Final = ("CHAR", "VARCHAR2", "VARCHAR", "NCHAR", "NVARCHAR2", "LONG", "ROWID", "CLOB", "NCLOB", "XMLTYPE")
 
 
-class Decoder(Protocol):
-    """Decodes statements that are not scanned; `capture.logminer.sql_redo.dml.RedoDecoder` fits."""
+def conversions(readings: Sequence[Reading], constants: Constants) -> list[Conversions]:
+    """How the literals of columns become Row text, for each column.
 
-    @property
-    def schema(self) -> TableSchema:
-        """The version of the table that the rows are of."""
-
-    def decode(self, sql: str) -> tuple[Op, Row | None, Row | None]:
-        """Operation, row before and row after of a statement. Raises DecodeError."""
+    :param readings: of the columns.
+    :param constants: of the compiled code, by name.
+    """
+    names = [name for _, name in sorted((constants[function], name) for function, name in _FUNCTIONS)]
+    return [tuple(reading.literals.get(name) for name in names) for reading in readings]
 
 
 def scanned_columns(

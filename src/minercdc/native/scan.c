@@ -105,7 +105,7 @@ static int read_call(cursor *c, const scan_column *column, cell *out) {
     if (SKIP(c, ")")) {
         if (function != FUNCTION_EMPTY_CLOB && function != FUNCTION_EMPTY_BLOB) return 0;
         if (column->position >= 0 && column->uses[function] == USE_REFUSED) return 0;
-        *out = (cell){0, 0, CELL_EMPTY};
+        *out = (cell){.kind = CELL_EMPTY};
         return 1;
     }
     if (!read_quoted(c, &text, &size, &doubled)) return 0;
@@ -116,7 +116,7 @@ static int read_call(cursor *c, const scan_column *column, cell *out) {
     if (!is_known || column->uses[function] == USE_REFUSED) return 0;
     if (column->uses[function] == USE_CHECKED && !is_checked(column, function, text, size, doubled)) return 0;
     int kind = function == FUNCTION_UNISTR ? CELL_UNISTR : doubled ? CELL_DOUBLED : CELL_TEXT;
-    *out = (cell){(uint32_t)(text - c->begin), (uint32_t)size, (uint8_t)kind};
+    *out = (cell){(uint32_t)(text - c->begin), (uint32_t)size, (uint8_t)kind, (uint8_t)function};
     return 1;
 }
 
@@ -132,15 +132,15 @@ static int read_value(cursor *c, const scan_column *column, cell *out) {
         if (column->position < 0) return 1;
         int use = column->uses[FUNCTION_NONE];
         if (use == USE_REFUSED || (use == USE_CHECKED && !is_checked(column, FUNCTION_NONE, text, size, doubled))) return 0;
-        *out = (cell){(uint32_t)(text - c->begin), (uint32_t)size, (uint8_t)(doubled ? CELL_DOUBLED : CELL_TEXT)};
+        *out = (cell){(uint32_t)(text - c->begin), (uint32_t)size, (uint8_t)(doubled ? CELL_DOUBLED : CELL_TEXT), FUNCTION_NONE};
         return 1;
     }
     if (SKIP(c, "NULL")) {
-        *out = (cell){0, 0, CELL_NULL};
+        *out = (cell){.kind = CELL_NULL};
         return 1;
     }
     if (SKIP(c, "Unsupported Type")) {
-        *out = (cell){0, 0, CELL_ABSENT};
+        *out = (cell){.kind = CELL_ABSENT};
         return 1;
     }
     return read_call(c, column, out);
@@ -191,7 +191,7 @@ static int scan_insert(scan_table *table, cursor *c, cell *after) {
     cell ignored;
     if (table->header == NULL || !skip(c, table->header, table->header_size))
         if (!learn_header(table, c)) return 0;
-    for (uint32_t i = 0; i < table->width; i++) after[i] = (cell){0, 0, table->columns[i].absent};
+    for (uint32_t i = 0; i < table->width; i++) after[i] = (cell){.kind = table->columns[i].absent};
     for (uint32_t i = 0; i < table->order_count; i++) {
         const scan_column *column = &table->columns[table->order[i]];
         if (i && !SKIP(c, ",")) return 0;
@@ -220,7 +220,7 @@ static int32_t read_column(const scan_table *table, cursor *c, uint32_t near) {
 static int scan_conditions(const scan_table *table, cursor *c, cell *before) {
     cell ignored;
     uint32_t near = 0;
-    for (uint32_t i = 0; i < table->width; i++) before[i] = (cell){0, 0, CELL_ABSENT};
+    for (uint32_t i = 0; i < table->width; i++) before[i] = (cell){.kind = CELL_ABSENT};
     if (!SKIP(c, " where ")) return 0;
     do {
         if (SKIP(c, "ROWID = ")) {
@@ -235,7 +235,7 @@ static int scan_conditions(const scan_table *table, cursor *c, cell *before) {
         near = (uint32_t)i + 1;
         const scan_column *column = &table->columns[i];
         cell *out = column->position < 0 ? &ignored : &before[column->position];
-        if (SKIP(c, " IS NULL")) *out = (cell){0, 0, CELL_NULL};
+        if (SKIP(c, " IS NULL")) *out = (cell){.kind = CELL_NULL};
         else if (!SKIP(c, " = ") || !read_value(c, column, out)) return 0;
     } while (SKIP(c, " and "));
     return at_end(c);

@@ -1,22 +1,29 @@
 """Statements to rows whose values are found and not copied."""
 
+_CREATE, _UPDATE, _DELETE = Op.CREATE, Op.UPDATE, Op.DELETE
+
+
 cdef class TableScan:
     """How the statements of one table version are scanned.
 
-    :param decoder: reads what is not scanned: `schema`, and `decode(sql)` -> (operation, before, after).
     :param columns: (name, position, uses, check, absent) as `scan_column` has them, those of a row first; `uses` as bytes.
+    :param conversions: for each column of a row, by `enum function`: from a literal's text to Row text, None where that is the same.
     """
 
     cdef scan_table table
-    cdef list names
-    cdef readonly object decoder
+    cdef list names, conversions
+    cdef cell *cells  # of the statement that `decode` reads
     cdef readonly object schema
     cdef readonly str name
     cdef object printer, print  # the RunPrinter that prints its rows, and what that made for it
 
-    def __cinit__(self, decoder, list columns, uint32_t width):
-        self.decoder, self.schema, self.name = decoder, decoder.schema, str(decoder.schema.id)
+    def __cinit__(self, schema, list columns, list conversions):
+        cdef uint32_t width = <uint32_t>len(conversions)
+        self.schema, self.name, self.conversions = schema, str(schema.id), conversions
         self.names = []
+        self.cells = <cell *>calloc(2 * width + 1, sizeof(cell))
+        if self.cells == NULL:
+            raise MemoryError
         self.table.width, self.table.count = width, <uint32_t>len(columns)
         self.table.columns = <scan_column *>calloc(len(columns) + 1, sizeof(scan_column))
         if self.table.columns == NULL:
@@ -33,9 +40,58 @@ cdef class TableScan:
             memcpy(column.uses, PyBytes_AS_STRING(given), FUNCTIONS)
 
     def __dealloc__(self):
+        free(self.cells)
         scan_table_free(&self.table)
 
+    def decode(self, str sql):
+        """(operation, before, after) of a statement, as of `RedoDecoder.decode`; None when that has to read it."""
+        cdef Py_ssize_t size = 0
+        cdef const char *text
+        cdef uint32_t assigned = 0
+        cdef cell *after = self.cells + self.table.width
+        try:
+            text = PyUnicode_AsUTF8AndSize(sql, &size)
+        except UnicodeEncodeError:  # half a surrogate pair
+            return None
+        cdef int operation = scan_statement(&self.table, text, size, self.cells, after, &assigned)
+        if operation == OPERATION_NONE:
+            return None
+        if operation == OPERATION_UPDATE and not assigned:
+            return _UPDATE, None, None
+        return self.change(operation, text, self.cells, after)
 
+    cdef tuple change(self, int operation, const char *sql, const cell *before, const cell *after):
+        """(operation, before, after) of the cells of a scanned statement."""
+        cdef list old = [], new = []
+        cdef uint32_t i
+        if operation != OPERATION_INSERT:
+            for i in range(self.table.width):
+                old.append(self.value(sql, i, &before[i]))
+        if operation == OPERATION_DELETE:
+            return _DELETE, tuple(old), None
+        for i in range(self.table.width):
+            if (
+                operation == OPERATION_UPDATE and after[i].kind == before[i].kind and after[i].at == before[i].at
+                and after[i].size == before[i].size
+            ):
+                new.append(old[i])
+            else:
+                new.append(self.value(sql, i, &after[i]))
+        return (_CREATE, None, tuple(new)) if operation == OPERATION_INSERT else (_UPDATE, tuple(old), tuple(new))
+
+    cdef object value(self, const char *sql, uint32_t i, const cell *one):
+        """What a row has in column `i`."""
+        if one.kind == CELL_NULL:
+            return None
+        if one.kind == CELL_ABSENT:
+            return UNAVAILABLE
+        if one.kind == CELL_EMPTY:
+            return ""
+        cdef str text = sql[one.at:one.at + one.size].decode("utf-8")
+        if one.kind != CELL_TEXT:
+            text = text.replace("''", "'")
+        convert = (<tuple>self.conversions[i])[one.function]
+        return text if convert is None else convert(text)
 
 
 ctypedef struct redo_place:
@@ -197,7 +253,7 @@ cdef class ScannedRows:
         cdef scanned_row *row = &self.rows[i]
         cdef TableScan scan = self.scans[row.scan]
         tx, seq = self.place(i)
-        op, before, after = scan.decoder.decode(row.sql[:row.sql_size].decode())
+        op, before, after = scan.change(row.operation, row.sql, self.cells + row.before, self.cells + row.after)
         return ChangeEvent(
             op, scan.schema, before, after, row.scn, row.time_us, tx, seq,
             text_of(row.row_id, row.row_id_size), text_of(row.rs_id, row.rs_size), row.ssn,

@@ -123,13 +123,14 @@ def code_of(sql: str) -> OpCode:
 
 
 def check(schema: TableSchema, statements: Sequence[str], *settings: Any, lobs: bool = False, **properties: Any) -> int:
-    """Both paths alike; how many rows were printed natively."""
+    """Both paths alike, in runs and one by one; how many rows were printed natively."""
     rows = [row_of(sql, code_of(sql), schema) for sql in statements]
     pair = Pair(*settings, **properties)
     seen = []
-    for runs in (False, True):
+    for one_by_one, runs in ((False, False), (True, False), (False, True)):
         shapes = ShapeTracker(Tables([schema]), TableFilter(), schema.id.database, lambda _: None, lambda _: "")
-        decoder = TransactionDecoder(shapes, HostClock(), DecodingOptions(on_failure="skip", lobs=lobs, runs=runs))
+        options = DecodingOptions(on_failure="skip", lobs=lobs, native=one_by_one, runs=runs)
+        decoder = TransactionDecoder(shapes, HostClock(), options)
         buffer = transaction_buffer(1 << 30, Path("unused"), native_rows=runs)
         for row in rows:
             buffer.append(row, RedoAddress(row.rs_id.strip(), 1))
@@ -139,7 +140,7 @@ def check(schema: TableSchema, statements: Sequence[str], *settings: Any, lobs: 
             events = list(events)  # type: ignore[assignment]
             assert all(len(event.rows) for event in events if isinstance(event, ChangeRun))
         seen.append(list(taken_apart(events, pair)))
-    assert seen[0] == seen[1]
+    assert seen[0] == seen[1] == seen[2]
     return pair.printed
 
 

@@ -122,6 +122,7 @@ class LogMinerCapture:
                 on_failure=context.config.run.event_processing_failure_handling_mode,
                 include_redo_sql=self._config.log_mining_include_redo_sql,
                 lobs=self._lobs,
+                native=context.runs,
                 runs=context.runs and not context.pdbs,
                 without_dictionary=self._names is not None,
             ),

@@ -223,7 +223,7 @@ class Miner:
         clock = HostClock()
         wants = decoder.pop("wants", None)
         parts = {name: decoder.pop(name) for name in ("counters", "reselect", "unread") if name in decoder}
-        options = DecodingOptions(**{"runs": IS_NATIVE, **decoder})
+        options = DecodingOptions(**{"native": IS_NATIVE, "runs": IS_NATIVE, **decoder})
         self.decoder = TransactionDecoder(self.shapes, clock, options, **parts)
         files = self.files if keep else None
         self.buffer = transaction_buffer(memory_max, directory, native_rows=self.decoder.scans, files=files)

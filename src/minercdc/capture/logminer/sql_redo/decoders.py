@@ -6,8 +6,8 @@ import logging
 from typing import Final
 
 from minercdc.capture.logminer.session.row import LogMinerRow
-from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
-from minercdc.capture.logminer.sql_redo.native_scan import RowScanner
+from minercdc.capture.logminer.sql_redo.dml import RedoDecoder, RowChange
+from minercdc.capture.logminer.sql_redo.native_scan import RowScanner, StatementScanner
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.capture.logminer.tables.partitions import is_unnamed
 from minercdc.capture.logminer.tables.unplaced import place
@@ -24,10 +24,12 @@ class TableDecoders:
 
     :param lobs: `lob.enabled`.
     :param scanner: knows shapes of tables, too, and forgets them when they change; None where rows are not scanned.
+    :param native: decode statements with the native path.
     """
 
-    def __init__(self, shapes: ShapeTracker, scanner: RowScanner | None, *, lobs: bool) -> None:
+    def __init__(self, shapes: ShapeTracker, scanner: RowScanner | None, *, lobs: bool, native: bool) -> None:
         self._shapes, self._scanner, self._lobs = shapes, scanner, lobs
+        self._statements = StatementScanner() if native else None
         # By the names and the object id in the row; several may be one table's.
         self._of_row: dict[tuple[str | None, str | None, int], RedoDecoder | None] = {}
         self._of_table: dict[TableId, RedoDecoder] = {}
@@ -73,6 +75,10 @@ class TableDecoders:
         decoder = self._of_row[name] = self._of_version(schema)
         return decoder
 
+    def decode(self, decoder: RedoDecoder, sql: str) -> RowChange:
+        """What a statement of the decoder's table says, and raises, as `RedoDecoder.decode`."""
+        return decoder.decode(sql) if self._statements is None else self._statements.decode(decoder, sql)
+
     def pass_over_unknown(self, decoder: RedoDecoder) -> None:
         """Have a decoder, and the scanner, pass over the columns that redo named and its table has not. They are logged, once for
         each version of the table."""
@@ -81,8 +87,7 @@ class TableDecoders:
         if decoder.passed_over.issuperset(names):
             return
         decoder.passed_over.update(names)
-        if self._scanner is not None:
-            self._scanner.forget()  # to learn them
+        self._forget_scans()  # to learn them
         key = (decoder.schema.id, decoder.schema.version, *names)
         if key not in self._warned:
             self._warned.add(key)
@@ -95,5 +100,9 @@ class TableDecoders:
 
     def _forget(self) -> None:
         self._of_row.clear()
-        if self._scanner is not None:
-            self._scanner.forget()
+        self._forget_scans()
+
+    def _forget_scans(self) -> None:
+        for scanner in (self._scanner, self._statements):
+            if scanner is not None:
+                scanner.forget()

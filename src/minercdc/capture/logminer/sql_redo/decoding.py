@@ -45,6 +45,7 @@ class DecodingOptions:
     :param on_failure: `event.processing.failure.handling.mode` for rows that cannot be decoded.
     :param include_redo_sql: copy the statement into each event.
     :param lobs: `lob.enabled`.
+    :param native: decode with the native path.
     :param runs: whether `TransactionDecoder.events` may give ChangeRuns; needs the native path, and has no effect where rows
         are read again, or with `include_redo_sql`.
     :param without_dictionary: rows come as stored bytes, and without the NULLs at their end.
@@ -53,6 +54,7 @@ class DecodingOptions:
     on_failure: OnFailure = "fail"
     include_redo_sql: bool = False
     lobs: bool = False
+    native: bool = False
     runs: bool = False
     without_dictionary: bool = False
 
@@ -83,7 +85,7 @@ class TransactionDecoder:
         self._clock, self._options, self._reselect, self._unread_of = clock, options, reselect, unread
         scans = options.runs and reselect is None and not options.include_redo_sql
         self._scanner = RowScanner() if scans else None
-        self._decoders = TableDecoders(shapes, self._scanner, lobs=options.lobs)
+        self._decoders = TableDecoders(shapes, self._scanner, lobs=options.lobs, native=options.native)
         self._reader = RowReader(shapes, self._decoders, without_dictionary=options.without_dictionary)
         self._undecoded = UndecodedRows(shapes, clock, options.on_failure)
         self._warned: set[TableId] = set()

@@ -117,7 +117,7 @@ class RowReader:
         sql = _text_of(row, decoder.schema)
         if row.status and "Dictionary" in (row.info or ""):
             return self._images(row, sql, decoder)
-        return decoder.decode(sql)
+        return self._decoders.decode(decoder, sql)
 
     def _images(self, row: LogMinerRow, sql: str, decoder: RedoDecoder) -> RowChange:
         """The change of a row with stored bytes. Raises as `_check_version` and `RedoDecoder.decode_images`."""
