@@ -9,7 +9,9 @@ from minercdc.stream.contracts import Record
 from minercdc.stream.events import ChangeEvent, Progress, TransactionInfo
 
 CONSTANTS: Mapping[str, int]
+OPERATION_CODES: Mapping[str, int]
 FIELDS: tuple[str, ...]
+LARGE_CODES: frozenset[int]
 
 class TableScan:
     @property
