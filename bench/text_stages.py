@@ -26,7 +26,6 @@ from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.config.messages.registries import SIDES
 from minercdc.config.sections import ValueConfig
 from minercdc.messages.avro.records import AvroFormat
-from minercdc.messages.envelope.avro_rows import Heads, avro_rows
 from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
 from minercdc.messages.envelope.source_block import SourceBlock
 from minercdc.messages.envelope.table_format import ColumnFormats, RecordKeys, TableFormats
@@ -137,8 +136,7 @@ def python(encode: Callable[[Event], Sequence[Record]] | None = None) -> Prepare
 
 
 def python_avro() -> Prepare:
-    converter = _avro()
-    return python(converter.encoder(json_encoder("bench", numbered=(True, True), avro_heads=converter.avro_heads)).encode)
+    return python(_avro().encoder(json_encoder("bench", numbered=(True, True))).encode)
 
 
 def _decode_alone() -> Prepare:
@@ -273,13 +271,7 @@ def configured(prefix: str, broker: str) -> ConnectorConfig:
     )
 
 
-def json_encoder(
-    prefix: str,
-    *,
-    numbered: tuple[bool, bool] = (False, False),
-    avro_heads: Heads = (None, None),
-    schemas: bool = False,
-) -> EnvelopeEncoder:
+def json_encoder(prefix: str, *, numbered: tuple[bool, bool] = (False, False), schemas: bool = False) -> EnvelopeEncoder:
     """The encoder of a connector with nothing but defaults; or with numbers of the schemas of keys, and values, as for other formats;
     or with the schemas themselves."""
     formats = TableFormats(
@@ -291,8 +283,7 @@ def json_encoder(
         ColumnFormats(lambda *_: True),
         by_number=numbered,
     )
-    avro = avro_rows(formats.source, avro_heads)
-    return EnvelopeEncoder(formats, OtherEvents(schema_changes=True), clock_ns=time.time_ns, avro=avro)
+    return EnvelopeEncoder(formats, OtherEvents(schema_changes=True), clock_ns=time.time_ns)
 
 
 TEXT_STAGES: dict[str, Callable[[Sandbox, Path], Iterator[Measure]]] = {"text": text}

@@ -97,7 +97,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/spark/test_direct_kill.py": "tests/unit/sinks/test_segments.py cuts segments at every byte",
     "tests/spark/test_lake_features.py": "readers of Delta tables; tests/unit/lake/test_features.py has when a feature is given, and what is written again",
     "tests/spark/test_lake_kill.py::test_a_lake_that_is_killed_at_any_step_of_its_first_minute_starts_again": "every step; its stops at each boundary are run",
-    "tests/spark/test_lake_avro.py": "Avro is decoded by test_avro_rows.py of tests/unit; the tables are those of JSON",
+    "tests/spark/test_lake_avro.py": "Avro is decoded by test_reading.py of tests/unit; the tables are those of JSON",
     "tests/spark/test_lake_cluster.py": "two workers in processes of their own; one process is run",
     "tests/spark/test_lake_consistency.py::test_money_that_moves_between_tables_is_never_lost_at_any_scn": "a random history; the rule's two cases are run",
     "tests/spark/test_lake_ddl.py::test_names_that_differ_in_case_only_or_hold_quotes_and_dots": "names",

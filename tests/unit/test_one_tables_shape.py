@@ -47,13 +47,13 @@ class Scripted(ScriptedCapture):
         yield Progress(At(1), Scn(100), 0, committed=INFO)
 
 
-def suspending(store: Store, capture: ScriptedCapture, *, at_once: bool = True) -> tuple[PipelineFactory, Counters]:
+def suspending(store: Store, capture: ScriptedCapture) -> tuple[PipelineFactory, Counters]:
     """A connector that writes Avro, which has no names as those of the columns of S.ODD."""
     factory = parts_of(store, capture)
 
     def opened() -> Pipeline:
         made = converter(Registry())
-        printing = encoder(SCHEMAS, made if at_once else None)
+        printing = encoder(SCHEMAS)
         runs = made.run_encoder(encode_run_of(printing))
         return replace(factory.open_pipeline(), encoder=made.encoder(printing), encode_run=runs, suspends=lambda _: True)
 
@@ -61,13 +61,12 @@ def suspending(store: Store, capture: ScriptedCapture, *, at_once: bool = True) 
     return made, made.counters
 
 
-@pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize("first", [row(ODD, ("1", "2", "3"), 2), TRUNCATED], ids=["row", "truncate"])
-def test_the_table_is_suspended_and_the_others_go_on(first: Event, at_once: bool) -> None:
+def test_the_table_is_suspended_and_the_others_go_on(first: Event) -> None:
     fine = row(ORDERS, NEW, 1)
     store = Store(offset=at(0))
     script = (fine, first, row(ODD, ("1", "2", "3"), 3), TRUNCATED, row(ORDERS, NEW, 4))
-    factory, counters = suspending(store, Scripted(*script), at_once=at_once)
+    factory, counters = suspending(store, Scripted(*script))
     run_once(factory, threading.Event())
     assert isinstance(store.offset, Offset)
     (entry,) = store.offset.suspended
@@ -114,7 +113,7 @@ def test_what_is_stored_with_each_offset_is_short(caplog: pytest.LogCaptureFixtu
 
 def test_where_tables_are_not_suspended_the_error_ends_the_stream() -> None:
     factory = parts_of(Store(offset=at(0)), Scripted(TRUNCATED))
-    encoder = avro({}, converter(Registry()), at_once=False)
+    encoder = avro(converter(Registry()))
     made = replace(factory, open_pipeline=lambda: replace(factory.open_pipeline(), encoder=encoder))
     with pytest.raises(RecordSchemaError, match="table S.ODD"):
         run_once(made, threading.Event())

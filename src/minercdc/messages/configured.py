@@ -10,7 +10,6 @@ from minercdc.config.messages.converters import JSON
 from minercdc.config.messages.value_handling import value_handling
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.errors import ConfigError
-from minercdc.messages.envelope.avro_rows import Heads, avro_rows
 from minercdc.messages.envelope.column_changes import ColumnChanges
 from minercdc.messages.envelope.custom_converters import column_codecs
 from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
@@ -78,21 +77,18 @@ def envelope_encoder(
     *,
     counts: TransactionCounts | None = None,
     moved: MovedKeys | None = None,
-    avro_heads: Heads = (None, None),
     clock_ns: Callable[[], int] = time.time_ns,
 ) -> EnvelopeEncoder:
-    """The encoder of a connector's records; for the parameters see `EnvelopeEncoder`, and `RecordConverter` for `avro_heads`. Raises
-    ConfigError when a custom converter cannot be loaded."""
-    formats = _table_formats(config, topics, counted=counts is not None)
+    """The encoder of a connector's records; for the parameters see `EnvelopeEncoder`. Raises ConfigError when a custom converter cannot be
+    loaded."""
     return EnvelopeEncoder(
-        formats,
+        _table_formats(config, topics, counted=counts is not None),
         others,
         clock_ns=clock_ns,
         skip_unchanged=config.messages.skip_messages_without_change,
         lobs=config.capture.lob_enabled,
         counts=counts,
         moved=moved,
-        avro=avro_rows(formats.source, avro_heads),
     )
 
 

@@ -99,7 +99,6 @@ class Encoding:
 
     def _encoder(self) -> EnvelopeEncoder:
         config = self._config
-        converter = self._converter if self._transformer is None else None
         return envelope_encoder(
             config,
             self._topics,
@@ -112,7 +111,6 @@ class Encoding:
             ),
             counts=self._counts,
             moved=self._moved,
-            avro_heads=converter.avro_heads if converter is not None else (None, None),
         )
 
     def pass_over(self, event: ChangeEvent) -> None:

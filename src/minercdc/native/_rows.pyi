@@ -9,7 +9,9 @@ from minercdc.stream.contracts import Record
 from minercdc.stream.events import ChangeEvent, Op, Progress, Row, TransactionInfo
 
 CONSTANTS: Mapping[str, int]
+OPERATION_CODES: Mapping[str, int]
 FIELDS: tuple[str, ...]
+LARGE_CODES: frozenset[int]
 
 class TableScan:
     def __init__(self, schema: TableSchema, columns: list[ScannedColumn], conversions: list[Conversions]) -> None: ...

@@ -23,9 +23,9 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memcpy, memset, strlen
 
 from minercdc.stream.contracts import Record
 from minercdc.errors import MiningSessionError, ValueDecodeError
@@ -115,6 +115,8 @@ cdef extern from "store.h":
     void xid_free(xid_table *) nogil
 
 cdef extern from "avro.h":
+    enum: AVRO_BOOLEAN, AVRO_INTEGER, AVRO_FLOAT, AVRO_DOUBLE, AVRO_STRING, AVRO_BYTES, AVRO_RECORD
+    enum: AVRO_REQUIRED, AVRO_NULL_FIRST, AVRO_NULL_LAST
     ctypedef struct avro_field:
         const char *member
         uint32_t member_size, next
@@ -135,6 +137,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     ADDRESS_ROOM = 48  # for an RS_ID
+    PLACEHOLDER_SIZE = 18  # of a ROWID
+    RECORD_COST = 100  # of a record beside its value, in bytes, as `pipeline/publisher.py` counts it
     ROW_COST = 16  # of a buffered row beside its bytes, and of a transaction
     TRANSACTION_COST = 400
     PART_BYTES = 1 << 20  # of a spill file that are in memory at once
@@ -163,8 +167,17 @@ CONSTANTS = {
     "PRINT_BASE64": PRINT_BASE64, "PRINT_BASE64_URL": PRINT_BASE64_URL, "PRINT_MONTHS": PRINT_MONTHS,
     "PRINT_SECONDS": PRINT_SECONDS, "PRINT_MONTHS_ISO": PRINT_MONTHS_ISO, "PRINT_SECONDS_ISO": PRINT_SECONDS_ISO,
     "SPELLED_DATE": SPELLED_DATE, "SPELLED_TIMESTAMP": SPELLED_TIMESTAMP, "SPELLED_ZONED": SPELLED_ZONED,
+    "AVRO_BOOLEAN": AVRO_BOOLEAN, "AVRO_INTEGER": AVRO_INTEGER, "AVRO_FLOAT": AVRO_FLOAT, "AVRO_DOUBLE": AVRO_DOUBLE,
+    "AVRO_STRING": AVRO_STRING, "AVRO_BYTES": AVRO_BYTES, "AVRO_RECORD": AVRO_RECORD, "AVRO_REQUIRED": AVRO_REQUIRED,
+    "AVRO_NULL_FIRST": AVRO_NULL_FIRST, "AVRO_NULL_LAST": AVRO_NULL_LAST,
 }
-"""The enums of core.h, by name."""
+"""The enums of core.h and avro.h, by name."""
+
+OPERATION_CODES = {
+    "INTERNAL": CODE_INTERNAL, "INSERT": OPERATION_INSERT, "DELETE": OPERATION_DELETE, "UPDATE": OPERATION_UPDATE,
+    "START": CODE_START, "COMMIT": CODE_COMMIT, "ROLLBACK": CODE_ROLLBACK,
+}
+"""Those of V$LOGMNR_CONTENTS that are told apart here, beside `LARGE_CODES`."""
 
 
 cdef int _float_text(const char *text, size_t size, int is_single, char *out) noexcept:
@@ -209,7 +222,9 @@ print_float = _float_text
 
 include "scan.pxi"
 include "print.pxi"
-include "store.pxi"
+include "mined.pxi"
+include "transaction.pxi"
+include "transaction_buffer.pxi"
 include "mine.pxi"
 include "arrow.pxi"
 include "fetched.pxi"

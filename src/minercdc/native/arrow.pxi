@@ -48,7 +48,7 @@ cdef const char *format_of(int column) noexcept:
     return b"Z" if _KINDS[column] == b'Z' else b"tsu:"
 
 
-MINED_FORMATS = [(<bytes>format_of(i)).decode() for i in range(20)]
+MINED_FORMATS = [(<bytes>format_of(i)).decode() for i in range(FIELD_COUNT)]
 """Of the members of a row of V$LOGMNR_CONTENTS, for RowSchema."""
 
 
@@ -124,7 +124,7 @@ cdef class ArrowBatch(Batch):
     :raises TypeError: its columns are not as RowSchema wanted them.
     """
 
-    cdef ArrowArray *columns[20]
+    cdef ArrowArray *columns[FIELD_COUNT]
     cdef list capsules
     cdef int64_t count
     # The names that were met last, by a row that has them.
@@ -136,10 +136,10 @@ cdef class ArrowBatch(Batch):
         cdef int i
         cdef ArrowSchema *schema
         arrays = frame.column_arrays()
-        if len(arrays) != 20:
+        if len(arrays) != FIELD_COUNT:
             raise TypeError(f"{len(arrays)} columns")
         self.capsules, self.count = [], frame.num_rows()
-        for i in range(20):
+        for i in range(FIELD_COUNT):
             typed, values = arrays[i].__arrow_c_array__()
             schema = <ArrowSchema *>PyCapsule_GetPointer(typed, "arrow_schema")
             self.columns[i] = <ArrowArray *>PyCapsule_GetPointer(values, "arrow_array")
@@ -164,7 +164,7 @@ cdef class ArrowBatch(Batch):
         if not 0 <= at < self.count:
             raise IndexError(at)
         fields = []
-        for i in range(20):
+        for i in range(FIELD_COUNT):
             if self.is_null(i, at):
                 fields.append(None)
             elif _KINDS[i] == b'l':
@@ -189,7 +189,7 @@ cdef class ArrowBatch(Batch):
         if self.is_null(column, at):
             out.data, out.size = NULL, NO_TEXT
             return 0
-        if not 0 <= ends[0] <= ends[1] or ends[1] - ends[0] > 0x7fffffff:
+        if not 0 <= ends[0] <= ends[1] or ends[1] - ends[0] > INT32_MAX:
             raise MiningSessionError("the driver gave a text that has no place")
         out.data, out.size = <const char *>self.columns[column].buffers[2] + ends[0], <int32_t>(ends[1] - ends[0])
         return 0
@@ -213,12 +213,12 @@ cdef class ArrowBatch(Batch):
     cdef int32_t name(self, int64_t at, Names names) except -2:
         cdef int i
         for i in range(4):
-            if self.name_rows[i] >= 0 and self.integer(17, at) == self.integer(17, self.name_rows[i]) and (
-                self.is_null(17, at) == self.is_null(17, self.name_rows[i])
-            ) and self.same(8, at, self.name_rows[i]) and self.same(7, at, self.name_rows[i]):
+            if self.name_rows[i] >= 0 and self.integer(FIELD_OBJECT_ID, at) == self.integer(FIELD_OBJECT_ID, self.name_rows[i]) and (
+                self.is_null(FIELD_OBJECT_ID, at) == self.is_null(FIELD_OBJECT_ID, self.name_rows[i])
+            ) and self.same(FIELD_TABLE, at, self.name_rows[i]) and self.same(FIELD_OWNER, at, self.name_rows[i]):
                 return self.names_met[i]
         self.met = (self.met + 1) & 3
-        self.names_met[self.met] = names.number((self.shown(7, at), self.shown(8, at), None if self.is_null(17, at) else self.integer(17, at)))
+        self.names_met[self.met] = names.number((self.shown(FIELD_OWNER, at), self.shown(FIELD_TABLE, at), None if self.is_null(FIELD_OBJECT_ID, at) else self.integer(FIELD_OBJECT_ID, at)))
         self.name_rows[self.met] = at
         return self.names_met[self.met]
 
@@ -233,34 +233,34 @@ cdef class ArrowBatch(Batch):
         for column in range(15):
             if _NEEDED[column] == 49 and self.is_null(column, at):
                 return 0
-        self.text(5, at, &xid)
-        if xid.size != 8 or not -0x80000000 <= self.integer(12, at) <= 0x7fffffff or not 0 <= self.integer(1, at) <= 0xffff:
+        self.text(FIELD_XID, at, &xid)
+        if xid.size != 8 or not INT32_MIN <= self.integer(FIELD_STATUS, at) <= INT32_MAX or not 0 <= self.integer(FIELD_CODE, at) <= 0xffff:
             return 0
-        if not 0 <= self.integer(2, at) <= 0xffff:
+        if not 0 <= self.integer(FIELD_THREAD, at) <= 0xffff:
             return 0
         memcpy(row.xid, xid.data, 8)
-        row.scn, row.code, row.thread = self.integer(0, at), <int32_t>self.integer(1, at), <int32_t>self.integer(2, at)
-        row.ssn, row.status, row.time_us = self.integer(4, at), <int32_t>self.integer(12, at), self.integer(14, at)
+        row.scn, row.code, row.thread = self.integer(FIELD_SCN, at), <int32_t>self.integer(FIELD_CODE, at), <int32_t>self.integer(FIELD_THREAD, at)
+        row.ssn, row.status, row.time_us = self.integer(FIELD_SSN, at), <int32_t>self.integer(FIELD_STATUS, at), self.integer(FIELD_TIME, at)
         row.flags, row.container, row.start_scn = 0, 0, 0
-        if not self.is_null(6, at):
-            row.container = self.integer(6, at)
+        if not self.is_null(FIELD_CONTAINER, at):
+            row.container = self.integer(FIELD_CONTAINER, at)
             row.flags |= MINED_HAS_CONTAINER
-        if not self.is_null(18, at):
-            row.start_scn = self.integer(18, at)
+        if not self.is_null(FIELD_START_SCN, at):
+            row.start_scn = self.integer(FIELD_START_SCN, at)
             row.flags |= MINED_HAS_START
-        if self.integer(10, at):
+        if self.integer(FIELD_ROLLBACK, at):
             row.flags |= MINED_IS_UNDO
-        if self.integer(11, at):
+        if self.integer(FIELD_CSF, at):
             row.flags |= MINED_GOES_ON
         row.name = self.name(at, names)
-        row.info = -1 if self.is_null(13, at) else names.number(self.shown(13, at))
-        self.checked(3, at, &row.rs_id)
-        self.checked(9, at, &row.row_id)
-        self.checked(19, at, &row.sql)
+        row.info = -1 if self.is_null(FIELD_INFO, at) else names.number(self.shown(FIELD_INFO, at))
+        self.checked(FIELD_RS_ID, at, &row.rs_id)
+        self.checked(FIELD_ROW_ID, at, &row.row_id)
+        self.checked(FIELD_SQL, at, &row.sql)
         return row.rs_id.size >= 0
 
     cdef object user(self, Py_ssize_t at):
-        return self.shown(15, at)
+        return self.shown(FIELD_USER, at)
 
     cdef object client(self, Py_ssize_t at):
-        return self.shown(16, at)
+        return self.shown(FIELD_CLIENT, at)

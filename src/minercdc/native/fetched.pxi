@@ -148,7 +148,7 @@ cdef bint is_null_at(const fetched_column *column, int64_t at) noexcept nogil:
 cdef const char *bytes_at(const fetched_column *column, int64_t at, int64_t *size) noexcept nogil:
     """NULL when its offsets cannot be."""
     cdef const int64_t *ends = <const int64_t *>column.values.buffers[1] + column.values.offset + at
-    if not 0 <= ends[0] <= ends[1] or ends[1] - ends[0] > 0x7fffffff:
+    if not 0 <= ends[0] <= ends[1] or ends[1] - ends[0] > INT32_MAX:
         return NULL
     size[0] = ends[1] - ends[0]
     if not size[0]:

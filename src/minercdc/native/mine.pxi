@@ -21,10 +21,10 @@ cdef class Batch:
         return names.read(<tuple?>PyList_GET_ITEM(self.rows, at), row, kept)
 
     cdef object user(self, Py_ssize_t at):
-        return (<tuple>PyList_GET_ITEM(self.rows, at))[15]
+        return (<tuple>PyList_GET_ITEM(self.rows, at))[FIELD_USER]
 
     cdef object client(self, Py_ssize_t at):
-        return (<tuple>PyList_GET_ITEM(self.rows, at))[16]
+        return (<tuple>PyList_GET_ITEM(self.rows, at))[FIELD_CLIENT]
 
 
 cdef int compared(const char *one, int32_t size, const char *other, int32_t other_size) noexcept nogil:
@@ -167,7 +167,7 @@ cdef class Miner:
                     break
                 if is_partial(&xid) or (buffer.given_up and (<char *>&xid)[:8] in buffer.given_up):
                     break
-                if 1 <= row.code <= 3:
+                if is_change(&row):
                     if row.name != last_name:
                         found = captured.get(buffer.names.values[row.name])
                         if found is None:
@@ -224,7 +224,7 @@ cdef class Miner:
                     self.commits += 1
                 else:
                     break
-                if row.code <= 3:
+                if is_change(&row):
                     buffer.names.count(row.name, row.sql.size)
                 if same:
                     self.at.rows += 1

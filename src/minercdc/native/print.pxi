@@ -67,6 +67,10 @@ cdef class TablePrint:
         free(self.source_head.data)
 
 
+cdef inline void put_text(buffer *out, const char *text) noexcept nogil:
+    put(out, text, strlen(text))
+
+
 cdef inline void put_bytes(buffer *out, bytes text):
     put(out, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
 
@@ -74,11 +78,11 @@ cdef inline void put_bytes(buffer *out, bytes text):
 cdef void put_quoted(buffer *out, const char *text, int32_t size) noexcept nogil:
     """A text of the database as it is, in quotes; `null` when there is none or it is empty."""
     if size <= 0:
-        put(out, b"null", 4)
+        put_text(out, b"null")
         return
-    put(out, b'"', 1)
+    put_text(out, b'"')
     put(out, text, size)
-    put(out, b'"', 1)
+    put_text(out, b'"')
 
 
 cdef void put_digits(char *to, int width, int64_t value) noexcept nogil:
@@ -253,10 +257,10 @@ cdef class RunPrinter:
                 records.add(table.topic, key, value)
                 if table.silent:
                     self.note_unavailable(run, row, table, records)
-                size += 100 + <Py_ssize_t>self.value.size
+                size += RECORD_COST + <Py_ssize_t>self.value.size
                 if row.operation == OPERATION_DELETE and key is not None and self.tombstones:
                     records.add(table.topic, key, None)
-                    size += 100
+                    size += RECORD_COST
             operations[row.operation] += 1
             of_table += 1
             i += 1
@@ -291,29 +295,29 @@ cdef class RunPrinter:
             return False
         out = &self.before_rs_id
         out.size = 0
-        put(out, b'","commit_scn":"', 16)
+        put_text(out, b'","commit_scn":"')
         put_integer(out, at.commit_scn)
-        put(out, b'","lcr_position":null,"rs_id":', 30)
+        put_text(out, b'","lcr_position":null,"rs_id":')
         out = &self.before_redo_sql
         out.size = 0
-        put(out, b',"redo_thread":', 15)
+        put_text(out, b',"redo_thread":')
         put_integer(out, at.thread)
-        put(out, b',"user_name":', 13)
+        put_text(out, b',"user_name":')
         user = <object>PyList_GET_ITEM(run.users, segment)
         put_bytes(out, b"null" if user is None else encode_basestring(user).encode())
-        put(out, b',"redo_sql":', 12)
+        put_text(out, b',"redo_sql":')
         out = &self.source_end
         out.size = 0
-        put(out, b',"commit_ts_ms":', 16)
+        put_text(out, b',"commit_ts_ms":')
         put_integer(out, floor_thousandth(at.commit_us))
         if at.start_scn:
-            put(out, b',"start_scn":"', 14)
+            put_text(out, b',"start_scn":"')
             put_integer(out, at.start_scn)
-            put(out, b'","start_ts_ms":', 16)
+            put_text(out, b'","start_ts_ms":')
             put_integer(out, floor_thousandth(at.start_us))
         else:
-            put(out, b',"start_scn":null,"start_ts_ms":null', 36)
-        put(out, b',"txSeq":', 9)
+            put_text(out, b',"start_scn":null,"start_ts_ms":null')
+        put_text(out, b',"txSeq":')
         self.run, self.segment = run, segment
         return True
 
@@ -331,11 +335,11 @@ cdef class RunPrinter:
             return False
         put_bytes(out, table.before_us)
         put_integer(out, time_us)
-        put(out, b',"ts_ns":', 9)
+        put_text(out, b',"ts_ns":')
         put_integer(out, time_us * 1000)
         put_bytes(out, table.before_id)
         put(out, run.segments[segment].id, 16)
-        put(out, b'","scn":"', 9)
+        put_text(out, b'","scn":"')
         table.run, table.segment, table.time_us = run, segment, time_us
         return True
 
@@ -347,14 +351,14 @@ cdef class RunPrinter:
             return False
         put_digits(scn, _SCN_DIGITS, at.commit_scn)
         put_bytes(out, table.before_token)
-        put(out, b'"[\\"', 4)
+        put_text(out, b'"[\\"')
         put(out, scn, _SCN_DIGITS)
-        put(out, b'\\",\\"', 5)
+        put_text(out, b'\\",\\"')
         put(out, at.id, 16)
-        put(out, b'\\",\\"', 5)
+        put_text(out, b'\\",\\"')
         table.number_at = out.size
         put(out, b"000000000000", _NUMBER_DIGITS)
-        put(out, b'\\"]"', 4)
+        put_text(out, b'\\"]"')
         return True
 
     cdef object print_one(self, ScannedRows run, Py_ssize_t i, size_t segment, scanned_row *row, TablePrint table, bytes end):
@@ -373,19 +377,19 @@ cdef class RunPrinter:
                 return False  # perhaps another key
         out.size = out.failed = 0
         put_bytes(out, table.head)
-        put(out, b'{"before":', 10)
+        put_text(out, b'{"before":')
         if before == NULL:
-            put(out, b"null", 4)
+            put_text(out, b"null")
         elif not print_row(out, table.columns, table.count, row.sql, before, old, NULL, NULL):
             return False
-        put(out, b',"after":', 9)
+        put_text(out, b',"after":')
         if after == NULL:
-            put(out, b"null", 4)
+            put_text(out, b"null")
         elif not print_row(
             out, table.columns, table.count, row.sql, after, old + 2 * table.count, before, NULL if before == NULL else old
         ):
             return False
-        put(out, b',"source":', 10)
+        put_text(out, b',"source":')
         if table.before_token and not table.source_head.failed:
             if number >= _MOST_NUMBER:
                 return False
@@ -394,14 +398,14 @@ cdef class RunPrinter:
         put_integer(out, row.scn)
         put(out, self.before_rs_id.data, self.before_rs_id.size)
         put_quoted(out, row.rs_id, row.rs_size)
-        put(out, b',"ssn":', 7)
+        put_text(out, b',"ssn":')
         put_integer(out, row.ssn)
         put(out, self.before_redo_sql.data, self.before_redo_sql.size)
-        put(out, b'null,"row_id":', 14)
+        put_text(out, b'null,"row_id":')
         put_quoted(out, row.row_id, row.row_id_size)
         put(out, self.source_end.data, self.source_end.size)
         put_integer(out, number)
-        put(out, b'},"transaction":null,"op":"', 27)
+        put_text(out, b'},"transaction":null,"op":"')
         put(out, PyBytes_AS_STRING(self.letters) + row.operation, 1)
         put_bytes(out, end)
         put_bytes(out, table.tail)

@@ -74,7 +74,7 @@ cdef class ReadPrinter:
             if key is False:
                 break
             records.add(self.table.topic, key, PyBytes_FromStringAndSize(self.value.data, self.value.size))
-            size += 100 + <Py_ssize_t>self.value.size
+            size += RECORD_COST + <Py_ssize_t>self.value.size
             i += 1
         return records, size
 
@@ -82,7 +82,7 @@ cdef class ReadPrinter:
         cdef buffer *out = &self.value
         out.size = out.failed = 0
         put_bytes(out, self.table.head)
-        put(out, b'{"before":null,"after":', 23)
+        put_text(out, b'{"before":null,"after":')
         if not self.print_columns(out, row, self.table.columns, self.table.count):
             return False
         put_bytes(out, source)
@@ -113,7 +113,7 @@ cdef class ReadPrinter:
     cdef bint print_row_id(self, buffer *out, tuple row, bint may_be_null) except -1:
         cdef object row_id = <object>PyTuple_GET_ITEM(row, 0)
         if row_id is None and may_be_null:
-            put(out, b"null", 4)
+            put_text(out, b"null")
             return True
         if type(row_id) is not str or not PyUnicode_IS_COMPACT_ASCII(row_id) or not PyUnicode_GET_LENGTH(row_id):
             return False
@@ -124,12 +124,12 @@ cdef class ReadPrinter:
         """The members of a row with braces."""
         cdef uint32_t i
         if count == 0:
-            put(out, b"{", 1)
+            put_text(out, b"{")
         for i in range(count):
             put(out, columns[i].member, columns[i].member_size)
             if not self.print_one(out, row, &columns[i]):
                 return False
-        put(out, b"}", 1)
+        put_text(out, b"}")
         return True
 
     cdef bint print_one(self, buffer *out, tuple row, const print_column *column) except -1:
@@ -194,7 +194,7 @@ cdef class ReadPrinter:
             key = PyBytes_FromStringAndSize(self.key.data + key_at, self.ends[2 * i + 1] - key_at) if frame.has_key else None
             records.add(table.topic, key, PyBytes_FromStringAndSize(self.value.data + value_at, self.ends[2 * i] - value_at))
             value_at, key_at = self.ends[2 * i], self.ends[2 * i + 1]
-        return records, 100 * count + value_at
+        return records, RECORD_COST * count + value_at
 
     cdef int make_room(self, Py_ssize_t count) except -1:
         if count > self.room:
@@ -211,7 +211,7 @@ cdef class ReadPrinter:
         cdef Py_ssize_t i = 0
         self.value.size = self.key.size = 0
         self.value.failed = self.key.failed = self.hex.failed = 0
-        while i < count and <Py_ssize_t>self.value.size + 100 * i < most_bytes:
+        while i < count and <Py_ssize_t>self.value.size + RECORD_COST * i < most_bytes:
             if not self.print_value_at(frame, columns, first + i) or not self.print_key_at(frame, columns, first + i):
                 break
             self.ends[2 * i], self.ends[2 * i + 1] = self.value.size, self.key.size
@@ -221,7 +221,7 @@ cdef class ReadPrinter:
     cdef bint print_value_at(self, const read_frame *frame, const fetched_column *columns, int64_t at) noexcept nogil:
         cdef buffer *out = &self.value
         put(out, frame.head.data, frame.head.size)
-        put(out, b'{"before":null,"after":', 23)
+        put_text(out, b'{"before":null,"after":')
         if not self.print_columns_at(out, frame.columns, frame.count, columns, at):
             return False
         put(out, frame.source.data, frame.source.size)
@@ -249,12 +249,12 @@ cdef class ReadPrinter:
         """The members of a row with braces."""
         cdef uint32_t i
         if count == 0:
-            put(out, b"{", 1)
+            put_text(out, b"{")
         for i in range(count):
             put(out, printed[i].member, printed[i].member_size)
             if not self.print_one_at(out, &printed[i], columns, at):
                 return False
-        put(out, b"}", 1)
+        put_text(out, b"}")
         return True
 
     cdef bint print_one_at(self, buffer *out, const print_column *column, const fetched_column *columns, int64_t at) noexcept nogil:
@@ -310,7 +310,7 @@ cdef bint print_row_id_at(buffer *out, const fetched_column *columns, int64_t at
     cdef const char *text
     if is_null_at(&columns[0], at):
         if may_be_null:
-            put(out, b"null", 4)
+            put_text(out, b"null")
         return may_be_null
     text = bytes_at(&columns[0], at, &size)
     if columns[0].kind != b'U' or text == NULL or size == 0 or not is_ascii(text, <int32_t>size):

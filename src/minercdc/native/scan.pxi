@@ -147,14 +147,13 @@ cdef void trim(const char **data, int32_t *size) noexcept nogil:
 cdef void give_row_id(mined_row *row, const char *data, size_t size, size_t following) noexcept nogil:
     """As `row_ids.with_row_ids`: `following` is where the row after it begins."""
     cdef mined_row other
-    if row.row_id.size != 18 or not 1 <= row.code <= 3 or memcmp(row.row_id.data, b"AAAAAAAAAAAAAAAAAA", 18) != 0:
+    if not is_change(row) or not is_placeholder(&row.row_id):
         return
     row.row_id.size = NO_TEXT
     if block_get(data, size, following, &other) == 0:
         return
     if other.code == CODE_INTERNAL or (
-        other.code == OPERATION_UPDATE and other.name == row.name
-        and (other.row_id.size != 18 or memcmp(other.row_id.data, b"AAAAAAAAAAAAAAAAAA", 18) != 0)
+        other.code == OPERATION_UPDATE and other.name == row.name and not is_placeholder(&other.row_id)
     ):
         row.row_id = other.row_id
 
@@ -347,7 +346,7 @@ cdef class ScannedRows:
         The texts of `mined` must live as long as the run."""
         cdef TableScan scan = <TableScan>PyList_GET_ITEM(self.scans, scan_index)
         cdef uint32_t width = scan.table.width, assigned = 0
-        if mined.sql.size < 0 or mined.status or mined.flags & MINED_HALF_PAIR or not 1 <= mined.code <= 3:
+        if mined.sql.size < 0 or mined.status or mined.flags & MINED_HALF_PAIR or not is_change(mined):
             return 2
         self.make_room(width)
         cdef cell *before = self.cells + self.cell_count

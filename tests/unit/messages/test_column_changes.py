@@ -127,6 +127,13 @@ def test_a_key_beside_a_value_that_redo_lacks_is_not_masked() -> None:
     assert json.loads(record.value or b"")["after"] == {"STATUS": "***", "V": "__debezium_unavailable_value"}
 
 
+def test_a_null_of_the_key_is_masked_in_the_value_only() -> None:
+    masked = {"column.mask.with.3.chars": STATUS, "message.key.columns": "SALES.ORDERS:STATUS"}
+    (record,) = encoded(masked, event(Op.CREATE, None, ("1", None, None, None)))
+    assert record.key == b'{"STATUS":null}'
+    assert json.loads(record.value or b"")["after"]["STATUS"] == "***"
+
+
 def test_a_number_that_is_to_be_masked_is_never_shown() -> None:
     made = encoder({"column.mask.with.3.chars": r"SALES\.ORDERS\.TOTAL"})
     with pytest.raises(DecodeError, match=r"column SALES.ORDERS.TOTAL of type NUMBER is not text(.|\n)*column.exclude.list"):

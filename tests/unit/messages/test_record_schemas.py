@@ -33,7 +33,7 @@ def configured(properties: dict[str, str]) -> ConnectorConfig:
     return parse_properties({**NEEDED, **properties})
 
 
-def encoder(properties: dict[str, str], converter: RecordConverter | None = None) -> EnvelopeEncoder:
+def encoder(properties: dict[str, str]) -> EnvelopeEncoder:
     config = configured(properties)
     made = selection.envelope_encoder(
         config,
@@ -42,7 +42,6 @@ def encoder(properties: dict[str, str], converter: RecordConverter | None = None
             schema_changes=True,
             notifications=NotificationEncoder("notes", "shop", key_schemas=True, value_schemas=True),
         ),
-        avro_heads=converter.avro_heads if converter is not None else (None, None),
     )
     assert isinstance(made, EnvelopeEncoder)
     return made
@@ -141,17 +140,12 @@ SCHEMAS = {
 }
 
 
-@pytest.fixture(params=[True, False], ids=["at once", "by way of JSON"])
-def at_once(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
+def avro(made: RecordConverter) -> RecordEncoder:
+    return made.encoder(encoder(SCHEMAS))
 
 
-def avro(properties: dict[str, str], made: RecordConverter, *, at_once: bool) -> RecordEncoder:
-    return made.encoder(encoder({**SCHEMAS, **properties}, made if at_once else None))
-
-
-def test_a_name_that_is_none_of_avros_is_an_error_of_its_table(at_once: bool) -> None:
-    written = avro({}, converter(Registry()), at_once=at_once)
+def test_a_name_that_is_none_of_avros_is_an_error_of_its_table() -> None:
+    written = avro(converter(Registry()))
     for _ in range(2):
         assert written.encode(INSERT)
         with pytest.raises(RecordSchemaError) as refused:
@@ -161,8 +155,8 @@ def test_a_name_that_is_none_of_avros_is_an_error_of_its_table(at_once: bool) ->
         assert refused.value.hint == "field.name.adjustment.mode=avro replaces other characters."
 
 
-def test_a_schema_that_the_registry_refuses_is_an_error_of_its_table(at_once: bool) -> None:
-    written = avro({}, converter(Refusing("shop.SALES")), at_once=at_once)
+def test_a_schema_that_the_registry_refuses_is_an_error_of_its_table() -> None:
+    written = avro(converter(Refusing("shop.SALES")))
     fine = replace(ODD, columns=ODD.columns[:1])
     truncate = SchemaChange(ORDERS.id, ORDERS, ORDERS, "TRUNCATE TABLE ORDERS", Scn(5), 0, truncate=True)
     for one in (INSERT, truncate, INSERT):
@@ -182,7 +176,7 @@ def test_a_schema_that_the_registry_refuses_is_an_error_of_its_table(at_once: bo
 )
 def test_a_schema_that_no_table_has_stops_the_connector(topic: str, event: Event) -> None:
     with pytest.raises(SinkError, match=f"subject {topic}.* is refused"):
-        avro({}, converter(Refusing(topic)), at_once=False).encode(event)
+        avro(converter(Refusing(topic))).encode(event)
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.messages.formats.test_avro import name_structs, typed_values
+from tests.unit.messages.formats.golden import TYPES
+from tests.unit.messages.formats.test_avro import name_structs, parts, typed_values
+from tests.unit.messages.test_envelope import ORDERS, encoder, event
 
 from minercdc import native
 from minercdc.messages.avro.encoding import compile_writer
 from minercdc.messages.avro.native import described
 from minercdc.messages.formats.connect import Schema
+from minercdc.schema.table import Column, TableSchema
+from minercdc.stream.events import UNAVAILABLE, Op, Row
+from minercdc.values.codec import ValueHandling
 
 pytestmark = pytest.mark.skipif(native.rows is None, reason="no native path")
 
@@ -38,9 +45,9 @@ def by_python(schema: Schema, text: str) -> bytes | None:
 
 
 def by_native(schema: Schema, text: str) -> bytes | None:
-    fields = described(schema)
-    assert fields is not None
     assert native.rows is not None
+    fields = described(schema, native.rows.CONSTANTS)
+    assert fields is not None
     document = b"<" + text.encode() + b">"
     found: bytes | None = native.rows.AvroWriter(fields, HEADER).write(document, 1, len(document) - 1)
     return found
@@ -140,13 +147,39 @@ def test_the_ends_of_what_a_type_holds(kind: str, text: str) -> None:
     assert by_native(schema, '{"f":null}') == HEADER + b"\0"
 
 
+MODES = (
+    ValueHandling("precise", "adaptive", binary="bytes"),
+    ValueHandling("string", "isostring", binary="hex"),
+    ValueHandling("double", "connect", binary="base64"),
+)
+
+
+@pytest.mark.parametrize("modes", MODES, ids=lambda modes: modes.time_precision)
+@pytest.mark.parametrize("one", TYPES, ids=lambda one: one.shown)
+def test_rows_of_each_type_are_written_alike(one: Any, modes: ValueHandling) -> None:
+    first = Column("ID", "NUMBER", 9, 0, nullable=False)
+    table = TableSchema(ORDERS.id, (first, one.column, replace(one.column, name="W", nullable=False)), key=(0,))
+    made = encoder(lambda: 0, modes, by_number=(True, True), lob_enabled="true")
+    rows: tuple[Row, ...] = (("1", one.text, one.text), ("1", None, one.text), ("1", UNAVAILABLE, one.text))
+    changes = [event(Op.UPDATE, before, after, table) for before, after in itertools.permutations(rows, 2)]
+    for change in (event(Op.CREATE, None, rows[0], table), *changes, event(Op.DELETE, rows[1], None, table)):
+        for record in made.encode(change):
+            for document in filter(None, (record.key, record.value)):
+                schema, payload = parts(document)
+                written = by_native(schema, payload.decode())
+                assert written is not None
+                assert written == by_python(schema, payload.decode())
+
+
 def test_a_range_that_is_not_in_the_document_is_refused() -> None:
     assert native.rows is not None
-    writer = native.rows.AvroWriter(described({"type": "int32"}), HEADER)
+    writer = native.rows.AvroWriter(described({"type": "int32"}, native.rows.CONSTANTS), HEADER)
     for begin, end in ((-1, 1), (0, 3), (2, 1)):
         with pytest.raises(IndexError):
             writer.write(b"12", begin, end)
 
 
 def test_arrays_and_maps_are_left_to_python() -> None:
-    assert described({"type": "struct", "fields": [{"type": "array", "items": {"type": "string"}, "field": "a"}]}) is None
+    assert native.rows is not None
+    schema = {"type": "struct", "fields": [{"type": "array", "items": {"type": "string"}, "field": "a"}]}
+    assert described(schema, native.rows.CONSTANTS) is None

@@ -10,6 +10,9 @@ from importlib.util import find_spec
 import pytest
 from tests.native_pair import BUILT_HERE, HAS_COMPILER
 
+from minercdc import native
+from minercdc.capture.logminer.session.row import LARGE_CODES, OpCode
+
 
 @pytest.mark.skipif(not HAS_COMPILER, reason="no C compiler, or no headers of Python")
 def test_the_extension_is_built_where_a_compiler_is() -> None:
@@ -29,9 +32,14 @@ def test_the_version_says_which_path_is_in_use(setting: str | None, path: str) -
     assert shown.stdout.endswith(f" ({path})\n")
 
 
-def test_the_line_of_make_install_says_what_is_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    from minercdc import native
+@pytest.mark.skipif(native.rows is None, reason="no native path")
+def test_both_paths_know_the_same_operation_codes() -> None:
+    assert native.rows is not None
+    assert {name: OpCode[name] for name in native.rows.OPERATION_CODES} == native.rows.OPERATION_CODES
+    assert native.rows.LARGE_CODES == LARGE_CODES
 
+
+def test_the_line_of_make_install_says_what_is_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MINERCDC_NATIVE", raising=False)
     monkeypatch.setattr(native, "rows", None)
     assert "needs a C compiler" in native.summary()

@@ -49,10 +49,6 @@ class AvroFormat:
         headers = self._identity(topic, schema_of(schema)).headers
         return (lambda document, begin, end: headers) if headers else None
 
-    def head(self, topic: str, connect: Schema) -> bytes:
-        """The bytes that come before a record's Avro; for the errors see `compile`."""
-        return self._identity(topic, connect).before
-
     def compiled(self, topic: str, connect: Schema) -> tuple[Write, int]:
         """(the function of `compile`, the schema's id in the registry); for the errors see `compile`."""
         identity = self._identity(topic, connect)
@@ -65,8 +61,7 @@ class AvroFormat:
             except UNFIT as error:
                 raise DecodeError(f"a record of topic {topic} does not fit its Avro schema: {error!r}") from None
 
-        fields = described(connect)
-        if native.rows is None or fields is None:
+        if native.rows is None or (fields := described(connect, native.rows.CONSTANTS)) is None:
             return written, identity.number
         return NativeWrite(native.rows.AvroWriter(fields, before), written), identity.number
 

@@ -27,12 +27,11 @@ from json.encoder import encode_basestring
 from typing import TypeAlias
 
 from minercdc import native
-from minercdc.errors import MissingKeyError, SchemaMismatchError
+from minercdc.errors import MissingKeyError, SchemaMismatchError, ValueDecodeError
 from minercdc.messages import table_changes
 from minercdc.messages.dead_letter import dead_letter
 from minercdc.messages.envelope import connect_schema
-from minercdc.messages.envelope.avro_rows import AvroRows
-from minercdc.messages.envelope.row_format import NO_TEXT, NO_TRANSACTION, Frame
+from minercdc.messages.envelope.row_format import NO_TRANSACTION, Frame
 from minercdc.messages.envelope.run_encoder import RunEncoder
 from minercdc.messages.envelope.table_format import ROWID_KEY, TableFormat, TableFormats
 from minercdc.messages.envelope.unchanged import is_unchanged
@@ -93,8 +92,8 @@ class OtherEvents:
 
 
 class EnvelopeEncoder:
-    """Encodes the events of one run of a connector, in the order of the stream, as JSON, rows as Avro with `avro`: it numbers
-    events, follows keys that rows take over, and takes and releases topics as they come.
+    """Encodes the events of one run of a connector, in the order of the stream, as JSON: it numbers events, follows keys that
+    rows take over, and takes and releases topics as they come.
 
     :param formats: of the tables.
     :param others: which events other than rows have records.
@@ -102,7 +101,6 @@ class EnvelopeEncoder:
     :param moved: keys that rows took over, shared with what passes over delivered changes.
     :param skip_unchanged: leave out updates that change no published column.
     :param lobs: `lob.enabled`.
-    :param avro: writes rows as Avro at once; None: the converter makes it of what is printed. Without effect with `counts`.
     :param clock_ns: engine time, nanoseconds since the epoch.
     """
 
@@ -116,10 +114,8 @@ class EnvelopeEncoder:
         lobs: bool = False,
         counts: TransactionCounts | None = None,
         moved: MovedKeys | None = None,
-        avro: AvroRows | None = None,
     ) -> None:
         self._formats = formats
-        self._avro = avro if counts is None else None
         self._topics, self._source, self._values = formats.topics, formats.source, formats.values
         self._moved = moved or MovedKeys(formats.key_columns)
         self._transactions = others.transactions
@@ -147,9 +143,8 @@ class EnvelopeEncoder:
         :raises ValueDecodeError: a value does not fit its column's type, or a column that is to be hidden is no text.
         :raises SchemaMismatchError: redo does not hold the key of a row (MissingKeyError), or the ROWID that serves as its key;
             or the key of a VanishedRow cannot be read.
-        :raises RecordSchemaError: as `TableFormats.of`; with `avro`, the registry refuses the schema.
+        :raises RecordSchemaError: as `TableFormats.of`.
         :raises ConfigError: a pattern takes too long; or a converter or naming function gives what is not usable.
-        :raises SinkError: with `avro`, the registry refuses us, or does not answer (DeliveryError).
         """
         if type(event) is not ChangeEvent:
             return self._encode_other(event)
@@ -165,6 +160,7 @@ class EnvelopeEncoder:
                 return ()
         if op is _DELETE and self._moved.holds(schema.id) and not self._moved.frees(event):
             return ()
+        self._look_at_clock()
         key, value = self._print(compiled, event, op, before, after)
         # Rows without a key keep their order.
         headers = () if event.reselected_scn is None else _reselected(event.reselected_scn)
@@ -204,19 +200,7 @@ class EnvelopeEncoder:
     def _print(
         self, compiled: TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
     ) -> tuple[bytes | None, bytes]:
-        """(key, value) of a change, key None for a row without one: as Avro where that can be written at once, else as
-        JSON. Raises as `encode`."""
-        self._look_at_clock()
-        if self._avro is not None:
-            written = self._avro.written(compiled, event, op, before, after, self._ns)
-            if written is not None:
-                return (_rowid_key(compiled.rowid_frame, event), written[1]) if compiled.rowid_frame else written
-        return self._print_json(compiled, event, op, before, after)
-
-    def _print_json(
-        self, compiled: TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
-    ) -> tuple[bytes | None, bytes]:
-        """(key, value) of a change as JSON, key None for a row without one; `_look_at_clock` was called before. Raises
+        """(key, value) of a change, key None for a row without one; `_look_at_clock` was called before. Raises
         MissingKeyError when redo does not hold the key, SchemaMismatchError for a key that is the ROWID without one,
         ValueDecodeError for a value that does not fit."""
         try:
@@ -224,7 +208,7 @@ class EnvelopeEncoder:
             if self._counts is not None:
                 source += self._transaction(self._counts, event)
             key, value = compiled.print_record(before, after, source, op, self._end)
-        except NO_TEXT:
+        except ValueDecodeError:
             row = before if after is None else after
             if row and any(row[i] is UNAVAILABLE for i in compiled.key):
                 raise _key_missing(event) from None
@@ -305,10 +289,10 @@ class EnvelopeEncoder:
         self._look_at_clock()
         deletes = self._moved.frees(event)
         if deletes:
-            old, deleted = self._print_json(compiled, event, _DELETE, event.before, None)
+            old, deleted = self._print(compiled, event, _DELETE, event.before, None)
         else:
             old, deleted = compiled.print_record(event.before, None, "null", _DELETE, self._end)
-        new, created = self._print_json(compiled, event, _CREATE, None, event.after)
+        new, created = self._print(compiled, event, _CREATE, None, event.after)
         assert old is not None
         assert new is not None
         # As Connect's header converter writes them: without schema. Numbers of schemas are left to the format, or a transformation.

@@ -158,7 +158,7 @@ class TableFormats:
         compiled = self._formats[schema.id, schema.version] = TableFormat(
             topic,
             key,
-            compile_record(shown, key_shown, len(schema.columns), key_frame, value_frame, transaction=self._transaction),
+            compile_record(shown, key_shown, key_frame, value_frame, transaction=self._transaction),
             key_frame if rowid_key else None,
             self.source.of_table(schema.id),
             value_frame,

@@ -46,12 +46,6 @@ def split(document: bytes) -> tuple[bytes, bytes] | None:
     return document[len(_HEAD) : end], document[end + len(_BETWEEN) : -len(_TAIL)]
 
 
-def schema_within(frame: tuple[str, str]) -> Schema | None:
-    """The schema in the text before and after a payload; None where there is none."""
-    head = frame[0].encode()
-    return schema_of(head[len(_HEAD) : -len(_BETWEEN)]) if head else None
-
-
 def payload_of(document: bytes) -> bytes:
     """The payload of a document with a schema; a document without one as it is."""
     parts = split(document)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from minercdc import native
 from minercdc.errors import DecodeError, MinerCdcError, RecordSchemaError, SinkError
-from minercdc.messages.formats.connect import Schema, payload_of, split
+from minercdc.messages.formats.connect import payload_of, split
 from minercdc.schema.table import TableId
 from minercdc.stream.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
 from minercdc.stream.events import ChangeEvent, ChangeRun, Event, ReadRun, SchemaChange, VanishedRow
@@ -72,18 +72,6 @@ class FormatWithHeaders(Format, Protocol):
         """A function that makes the headers of records from their JSON payloads; None where they get none. Raises as `compile`."""
 
 
-AvroHead: TypeAlias = Callable[[str, Schema], bytes]
-"""What comes before the Avro of a record of a topic, by its Connect schema. Raises as `Format.compile`."""
-
-
-@runtime_checkable
-class BinaryAvro(FormatWithHeaders, Protocol):
-    """Records that are Avro after some bytes."""
-
-    def head(self, topic: str, connect: Schema) -> bytes:
-        """What comes before the Avro of a record of a topic, by its Connect schema. Raises as `Format.compile`."""
-
-
 class Side:
     """The keys, or the values, of all records.
 
@@ -99,15 +87,8 @@ class Side:
         self.native: dict[str, tuple[bytes, AvroWriter]] = {}  # the same, of payloads that compiled code writes
         self._writers: dict[tuple[str, bytes], Write] = {}
 
-    @property
-    def avro_head(self) -> AvroHead | None:
-        """A function that returns what comes before a record's Avro; None where records are no Avro, or have headers."""
-        return self._format.head if isinstance(self._format, BinaryAvro) and not self.has_headers else None
-
     def rewritten(self, topic: str, document: bytes) -> bytes:
         """A document in the format; one without a schema stays as it is. For the errors see `Format.compile`."""
-        if document[:1] != b"{":  # as nearly all where rows are written as Avro at once
-            return document
         known = self._heads.get(topic)
         if known is not None and document.startswith(known[0]):
             return known[1](document, len(known[0]), len(document) - 1)
@@ -143,18 +124,12 @@ class RecordConverter:
     """Rewrites keys and values of records.
 
     :param key, value: None for a side that stays as it is.
-    :ivar avro_heads: (`Side.avro_head` of keys, of values), to write these as Avro at once; such records stay as they are.
     """
 
     def __init__(self, key: Side | None, value: Side | None) -> None:
         self._key = key
         self._value = value
         self._has_headers = any(side is not None and side.has_headers for side in (key, value))
-        self.avro_heads: tuple[AvroHead | None, AvroHead | None] = (
-            (None, None)
-            if self._has_headers
-            else (None if key is None else key.avro_head, None if value is None else value.avro_head)
-        )
 
     def record(self, record: Record) -> Record:
         """Rewrite a record in its place, and return it.

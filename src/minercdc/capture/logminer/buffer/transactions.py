@@ -130,7 +130,7 @@ class Transaction:
 
 def shown(transaction: Transaction, tx_id: str) -> OpenTransaction:
     """A transaction as a user sees it, with the id `tx_id`. It is no method, since transactions of the native path
-    (`native/store.pxi`) are taken, too."""
+    (`native/transaction.pxi`) are taken, too."""
     start = transaction.start
     return OpenTransaction(
         xid=tx_id,
