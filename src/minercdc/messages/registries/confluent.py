@@ -1,4 +1,8 @@
-"""A client of a schema registry with Confluent's REST API (Apicurio has the same one under `/apis/ccompat/v7`)."""
+"""A client of a schema registry with Confluent's REST API (Apicurio has the same one under `/apis/ccompat/v7`).
+
+Not confluent_kafka.schema_registry: it sends the first URL's user and password to the others, too, takes a token for Confluent Cloud only,
+trusts other authorities than the system's, keeps ids of subjects that are gone, and drops a registry's reasons for a refusal.
+"""
 
 from __future__ import annotations
 
