@@ -26,9 +26,9 @@ _ZEROS: Final[Mapping[str, Any]] = {"bool": False, "float": 0.0, "double": 0.0, 
 
 @dataclass(frozen=True, slots=True)
 class _Fields:
-    """Of one message: how the values of its fields are read, and the row of one that has none, by their names."""
+    """Of one message: names of its fields and how their values are read, by number; and the row of one that has none, by name."""
 
-    read: dict[str, _Value] = field(default_factory=dict)
+    read: dict[int, tuple[str, _Value]] = field(default_factory=dict)
     absent: dict[str, Any] = field(default_factory=dict)
 
 
@@ -71,25 +71,30 @@ class _Compiled:
             fields = _Fields()
             self._readers[path] = lambda message: self._row(message, fields)
             # Only now: a field may be of this message.
-            for label, kind, name in self._outline[path].values():
-                self._add(fields, path, label, kind, name)
+            for number, (label, kind, name) in self._outline[path].items():
+                fields.read[number] = name, self._value(path, label, kind)
+                fields.absent[name] = _absent(label, kind)
         return self._readers[path]
 
-    def _add(self, fields: _Fields, within: str, label: str, kind: str, name: str) -> None:
-        scalar = kind in SCALAR_TYPES
-        read = _CONVERTED.get(kind, _as_it_is) if scalar else self.reader(path_of(within, kind, self._outline))
-        zero = _ZEROS.get(kind, 0) if scalar else None
-        fields.absent[name] = {"optional": None, "repeated": ()}.get(label, zero)
-        fields.read[name] = (lambda values: [read(one) for one in values]) if label == "repeated" else read
+    def _value(self, within: str, label: str, kind: str) -> _Value:
+        scalar = _CONVERTED.get(kind, _as_it_is) if kind in SCALAR_TYPES else None
+        read = scalar or self.reader(path_of(within, kind, self._outline))
+        return (lambda values: [read(one) for one in values]) if label == "repeated" else read
 
     def _row(self, message: Any, fields: _Fields) -> dict[str, Any]:
         row = {name: [] if value == () else value for name, value in fields.absent.items()}
         for found, value in message.ListFields():
-            row[found.name] = fields.read[found.name](value)
+            name, read = fields.read[found.number]
+            row[name] = read(value)
         for unknown in self._unknown(message):  # fields of later versions, too, which are passed over
-            if (known := message.DESCRIPTOR.fields_by_number.get(unknown.field_number)) is not None:
-                raise ValueError(f"field {known.name} is of another type")
+            if unknown.field_number in fields.read:
+                raise ValueError(f"field {fields.read[unknown.field_number][0]} is of another type")
         return row
+
+
+def _absent(label: str, kind: str) -> Any:
+    zero = _ZEROS.get(kind, 0) if kind in SCALAR_TYPES else None
+    return {"optional": None, "repeated": ()}.get(label, zero)
 
 
 def _as_it_is(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """Classes of google.protobuf for the messages of a schema.
 
-The bytes of a message depend on the numbers, types and labels of its fields only, so the messages have names of their own here.
+The bytes of a message depend on the numbers, types and labels of its fields only, so messages and fields have other names here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from minercdc.messages.protobuf.schema import SCALARS, WRAPPED, Message, Protobu
 from minercdc.messages.protobuf.text import Outline
 
 if TYPE_CHECKING:
-    from google.protobuf import descriptor_pb2
     from google.protobuf import message as google
 
 KNOWN: Final[Outline] = {
@@ -39,6 +38,12 @@ def _add(found: Outline, within: str, message: Message) -> None:
     found[path] = {field.number: (field.label, field.type, field.name) for field in message.fields}
     for nested in message.nested:
         _add(found, path, nested)
+
+
+def field_name(number: int) -> str:
+    """The name that a field has in a class, by its number. Its own may be one that Google's library cannot have beside another one, as
+    AB beside A_B, or as a parameter, as self."""
+    return f"f{number}"
 
 
 def message_class(outline: Outline) -> type[google.Message]:
@@ -102,29 +107,17 @@ class _File:
                 name += "_"
             self._names[path] = name
             message = self.proto.message_type.add(name=name)
-            fields = KNOWN[path] if path in KNOWN else self._outline[path]
-            taken = {member for _, _, member in fields.values()}
-            for number, (label, kind, member) in fields.items():
-                self._add_field(message, taken, label, name=member, number=number, **self._type(path, kind))
+            known = path in KNOWN
+            for number, (label, kind, member) in (KNOWN if known else self._outline)[path].items():
+                name = member if known else field_name(number)
+                field = message.field.add(name=name, number=number, **self._type(path, kind))
+                field.label = field.LABEL_REPEATED if label == "repeated" else field.LABEL_OPTIONAL
+                if label == "optional":  # as Google's compiler does: a field with presence is a oneof by itself
+                    field.proto3_optional, field.oneof_index = True, len(message.oneof_decl)
+                    message.oneof_decl.add(name=f"o{number}")
         return self._names[path]
 
     def _type(self, within: str, kind: str) -> dict[str, str]:
         if kind in SCALAR_TYPES:
             return {"type": f"TYPE_{kind.upper()}"}
         return {"type": "TYPE_MESSAGE", "type_name": f".{self.message(path_of(within, kind, self._outline))}"}
-
-    @staticmethod
-    def _add_field(
-        message: descriptor_pb2.DescriptorProto, taken: set[str], label: str, *, name: str, number: int, **kind: str
-    ) -> None:
-        field = message.field.add(name=name, number=number, **kind)
-        field.json_name = name  # the derived names of A_B and AB would be the same, which is refused
-        field.label = field.LABEL_REPEATED if label == "repeated" else field.LABEL_OPTIONAL
-        if label == "optional":
-            # As Google's compiler does: a field with presence is a oneof by itself.
-            oneof = f"_{name}"
-            while oneof in taken:
-                oneof = f"X{oneof}"
-            taken.add(oneof)
-            field.proto3_optional, field.oneof_index = True, len(message.oneof_decl)
-            message.oneof_decl.add(name=oneof)

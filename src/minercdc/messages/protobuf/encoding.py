@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 from minercdc.messages.formats.connect import DATE, DECIMAL, TIME, TIMESTAMP, Schema
-from minercdc.messages.protobuf.descriptors import message_class, outline_of
+from minercdc.messages.protobuf.descriptors import field_name, message_class, outline_of
 from minercdc.messages.protobuf.schema import SCALARS, WRAPPED, Field, Message, ProtobufFile
 
 Write: TypeAlias = Callable[[Any], bytes]
@@ -57,10 +57,11 @@ def message_index(*places: int) -> bytes:
 
 def _struct(message: Message) -> _Convert:
     """A function from a struct to the values of its message's fields. It raises as that of `compile_writer`."""
-    names = [field.name for field in message.fields]
+    names = [field_name(field.number) for field in message.fields]
     required = [field for field in message.fields if field.label != "repeated" and not field.schema.get("optional")]
     picked, needed = _picked(message.fields), _picked(required)
-    converted = [(field.name, convert) for field in message.fields if (convert := _conversion(field)) is not None]
+    conversions = zip(names, map(_conversion, message.fields), strict=True)
+    converted = [(name, convert) for name, convert in conversions if convert is not None]
 
     def values(row: Any) -> dict[str, Any]:
         if None in needed(row):

@@ -106,7 +106,7 @@ def test_columns_whose_names_differ_by_an_underscore_or_case_are_apart() -> None
 
 
 def test_schemas_of_others_with_numbers_that_are_none_are_refused() -> None:
-    for field in ("int64 n = 0;", "int64 n = 1; string n = 2;", "int64 n = 536870912;"):
+    for field in ("int64 n = 0;", "int64 n = 536870912;"):
         with pytest.raises(ValueError, match="not a Protobuf schema"):
             compile_reader(f'syntax = "proto3"; message M {{ {field} }}')
 
