@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-import urllib.error
-import urllib.request
+from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -16,6 +15,7 @@ from minercdc.local.artifacts import REGISTRY
 from minercdc.local.jars import Advance, fetch_directory
 from minercdc.local.java import NO_TRACES, find_java
 from minercdc.local.ports import free_port
+from minercdc.web.client import ask
 
 _JAVA = 21  # its class files need it
 _API = "/apis/ccompat/v7"
@@ -78,10 +78,10 @@ class LocalRegistry:
 
     def _answers(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self.url}/subjects", timeout=5) as answer:
-                return bool(answer.status == 200)
-        except (urllib.error.URLError, OSError):
+            status, _ = ask(self.host, self.port, f"{_API}/subjects", 5)
+        except OSError:
             return False
+        return status == HTTPStatus.OK
 
     def check(self) -> None:
         """Raise LocalServiceError if it has ended by itself; nothing before `start` and after `stop`."""

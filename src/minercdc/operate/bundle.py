@@ -23,7 +23,6 @@ import tarfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from http.client import HTTPConnection, HTTPException
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
@@ -50,6 +49,7 @@ from minercdc.schema.table import TableNames
 from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.stream.offset_json import offset_to_bytes
 from minercdc.stream.state_directory import private_opener
+from minercdc.web.client import ask
 
 _log = logging.getLogger(__name__)
 
@@ -227,11 +227,7 @@ def _metrics(config: ConnectorConfig) -> str:
     signals = config.signals
     if not signals.minercdc_http_port:
         return "minercdc.http.port is not set\n"
-    connection = HTTPConnection(signals.minercdc_http_host, signals.minercdc_http_port, timeout=_CALL_SECONDS)
     try:
-        connection.request("GET", "/metrics")
-        return connection.getresponse().read().decode()
-    except (OSError, HTTPException, UnicodeDecodeError) as error:  # the port may be another program's
+        return ask(signals.minercdc_http_host, signals.minercdc_http_port, "/metrics", _CALL_SECONDS)[1].decode()
+    except (OSError, UnicodeDecodeError) as error:  # the port may be another program's
         return f"unavailable: {error!r}\n"
-    finally:
-        connection.close()

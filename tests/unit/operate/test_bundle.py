@@ -67,7 +67,7 @@ def test_a_port_of_another_program_takes_its_own_file_only(tmp_path: Path, monke
     with tarfile.open(tmp_path / "bundle.tar.gz") as archive:
         metrics = archive.extractfile("minercdc-bundle/metrics.txt")
         assert metrics is not None
-        assert metrics.read().startswith(b"unavailable: BadStatusLine")
+        assert metrics.read().startswith(b"unavailable: ConnectionError")
 
 
 def test_kafka_that_does_not_answer_is_waited_for_once_and_named(

@@ -6,36 +6,30 @@ import base64
 import struct
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
+from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
-from minercdc.messages.avro.encoding import unsigned_varint
 from minercdc.messages.formats.connect import DATE, DECIMAL, TIME, TIMESTAMP, Schema
+from minercdc.messages.protobuf.descriptors import field_name, message_class, outline_of
 from minercdc.messages.protobuf.schema import SCALARS, WRAPPED, Field, Message, ProtobufFile
 
 Write: TypeAlias = Callable[[Any], bytes]
+_Convert: TypeAlias = Callable[[Any], Any]
+"""Makes of a value what the constructors of google.protobuf take for it."""
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # wire types
-_FLOAT, _DOUBLE = struct.Struct("<f").pack, struct.Struct("<d").pack
-_SHORT: Final = tuple(bytes([n]) for n in range(128))  # varints of one byte
+_FLOAT: Final = struct.Struct("<f")
 _EPOCH: Final = date(1970, 1, 1)
 _DAY: Final = 86_400_000
-_WIRE: Final[Mapping[str, int]] = {
-    "bool": _VARINT,
-    "int32": _VARINT,
-    "int64": _VARINT,
-    "float": _FIXED32,
-    "double": _FIXED64,
-}
-_SCALARS: Final = {*_WIRE, "string", "bytes"}
-_DEFAULTS: Final[Mapping[str, object]] = {"boolean": False, "string": "", "bytes": ""}  # 0 of others
 
 
 def compile_writer(file: ProtobufFile) -> Write:
     """A function that writes payloads of a schema's outermost message, as `json.loads` gives them.
 
-    It raises AttributeError, KeyError, TypeError, ValueError or OverflowError for a payload of another schema.
+    It raises AttributeError, KeyError, TypeError, ValueError, OverflowError or struct.error for a payload of another schema.
     """
-    return _message_writer(file.root)
+    made, values = message_class(outline_of(file)), _struct(file.root)
+    # Nothing in the bytes is left to chance: no field is a map of Protobuf, whose order would be.
+    return lambda row: made(**values(row)).SerializeToString()
 
 
 def compile_single(schema: Schema) -> tuple[Write, int]:
@@ -45,169 +39,136 @@ def compile_single(schema: Schema) -> tuple[Write, int]:
     :param schema: of a type in `schema.SCALARS`.
     """
     scalar = SCALARS[schema["type"]]
-    return _implicit(1, scalar, schema["type"]), list(WRAPPED).index(scalar)
-
-
-def varint(number: int) -> bytes:
-    """The bytes of an integer; those of its two's complement in 64 bits when it is negative."""
-    if 0 <= number < 128:
-        return _SHORT[number]
-    return unsigned_varint(number & 0xFFFF_FFFF_FFFF_FFFF)
+    required: Schema = {**schema, "optional": False}
+    field = Field("value", 1, "", scalar, "", None, "value", required, {})
+    write = compile_writer(ProtobufFile("", Message(WRAPPED[scalar], [field]), []))
+    return lambda value: write({"value": value}), list(WRAPPED).index(scalar)
 
 
 def message_index(*places: int) -> bytes:
     """Bytes that say which message of its schema a record is, as Confluent's wire format has them after the id.
 
-    :param places: of the message, then of the nested ones.
+    :param places: of the message, then of the nested ones; each below 64.
     """
     if places == (0,):
-        return _SHORT[0]
-    return b"".join(varint(number << 1) for number in (len(places), *places))
+        return b"\0"
+    return bytes(number << 1 for number in (len(places), *places))  # varints, with the sign in the lowest bit
 
 
-def _message_writer(message: Message) -> Write:
-    writers = {f"write{i}": _field_writer(field) for i, field in enumerate(message.fields)}
-    calls = "".join(f"write{i}(row[{field.member!r}])," for i, field in enumerate(message.fields))
-    made: Write = eval(f"lambda row: b''.join(({calls}))", {**writers})
-    return made
+def _struct(message: Message) -> _Convert:
+    """A function from a struct to the values of its message's fields. It raises as that of `compile_writer`."""
+    names = [field_name(field.number) for field in message.fields]
+    required = [field for field in message.fields if field.label != "repeated" and not field.schema.get("optional")]
+    picked, needed = _picked(message.fields), _picked(required)
+    conversions = zip(names, map(_conversion, message.fields), strict=True)
+    converted = [(name, convert) for name, convert in conversions if convert is not None]
+
+    def values(row: Any) -> dict[str, Any]:
+        if None in needed(row):
+            raise TypeError(f"null in {[field.member for field in required if row[field.member] is None]}")
+        found = dict(zip(names, picked(row), strict=True))
+        for name, convert in converted:
+            if (value := found[name]) is not None:  # google.protobuf leaves a field out that is None
+                found[name] = convert(value)
+        return found
+
+    return values
 
 
-def _field_writer(field: Field) -> Write:
-    """A function from a value to the whole field, which is nothing for one that is not there. It raises as that of
-    `compile_writer`."""
-    schema = field.schema
-    if schema["type"] == "map":
-        return _map_writer(field)
-    if field.label == "repeated":
-        return _repeated_writer(field)
-    write = _scalar_writer(field) if field.type in _SCALARS else _delimited(field.number, _content(field))
-    if not schema.get("optional"):
-        return write
-    return lambda value: b"" if value is None else write(value)
+def _picked(fields: list[Field]) -> Callable[[Any], tuple[Any, ...]]:
+    """A function that takes the members of some fields out of a struct."""
+    members = [field.member for field in fields]
+    if len(members) > 1:
+        return itemgetter(*members)
+    return lambda row: tuple(row[member] for member in members)
 
 
-def _content(field: Field) -> Write:
-    """A writer of what a field holds that is a message, without tag and length. It raises as that of `compile_writer`."""
+def _conversion(field: Field) -> _Convert | None:
+    """How a field's value is converted; None where google.protobuf takes it as it is."""
+    convert = _item(field)
+    if field.label != "repeated" or convert is None:
+        return convert
+    if field.schema["type"] == "map":
+        return lambda values: [convert({"key": key, "value": one}) for key, one in values.items()]
+    return lambda values: [convert(one) for one in values]
+
+
+def _item(field: Field) -> _Convert | None:
+    """As `_conversion`, of one item where the field is repeated."""
     if field.message is not None:
-        return _message_writer(field.message)
+        return _struct(field.message)
+    scalar = _SCALARS.get(field.schema["type"])
     if field.wrapped:
-        return _implicit(1, field.wrapped, field.schema["type"])
+        return (lambda value: {"value": value}) if scalar is None else (lambda value: {"value": scalar(value)})
+    if field.type in SCALARS.values():
+        return scalar
     return _logical(field.schema)
 
 
-def _scalar_writer(field: Field) -> Write:
-    made = _explicit if field.label == "optional" else _implicit
-    return made(field.number, field.type, field.schema["type"])
-
-
-def _explicit(number: int, scalar: str, kind: str) -> Write:
-    """A writer of a scalar, with its tag, that leaves no value out. It raises as that of `compile_writer`."""
-    content = _CONTENT[kind]
-    if scalar not in _WIRE:
-        return _delimited(number, content)
-    tag = varint(number << 3 | _WIRE[scalar])
-    return lambda value: tag + content(value)
-
-
-def _implicit(number: int, scalar: str, kind: str) -> Write:
-    """A writer of a scalar, with its tag, that writes nothing for the default of its type. It raises as that of
-    `compile_writer`."""
-    write = _explicit(number, scalar, kind)
-    default = write(_DEFAULTS.get(kind, 0))
-    return lambda value: b"" if (written := write(value)) == default else written
-
-
-def _repeated_writer(field: Field) -> Write:
-    if field.type in _WIRE:  # packed
-        write = _CONTENT[field.schema["type"]]
-        packed = _delimited(field.number, lambda values: b"".join([write(one) for one in values]))
-        return lambda values: packed(values) if values else b""
-    content = _CONTENT[field.schema["type"]] if field.type in _SCALARS else _content(field)
-    item = _delimited(field.number, content)
-    return lambda values: b"".join([item(one) for one in values]) if values else b""
-
-
-def _map_writer(field: Field) -> Write:
-    entry = _delimited(field.number, _content(field))
-    return lambda values: b"".join([entry({"key": key, "value": one}) for key, one in values.items()]) if values else b""
-
-
-def _delimited(number: int, content: Write) -> Write:
-    tag = varint(number << 3 | _BYTES)
-
-    def write(value: Any) -> bytes:
-        written = content(value)
-        return tag + varint(len(written)) + written
-
-    return write
-
-
-def _bounded(bits: int) -> Write:
+def _bounded(bits: int) -> _Convert:
     lowest, highest = -(1 << bits - 1), (1 << bits - 1) - 1
 
-    def write(value: int) -> bytes:
+    def checked(value: int) -> int:
         if not lowest <= value <= highest:
             raise OverflowError(f"{value} is not between {lowest} and {highest}")
-        return varint(value)
+        return value
 
-    return write
+    return checked
 
 
-def _boolean(value: object) -> bytes:
+def _boolean(value: object) -> object:
     if not isinstance(value, bool):
         raise TypeError(f"{value!r} is no boolean")
-    return _SHORT[value]
+    return value
 
 
-_CONTENT: Final[Mapping[str, Write]] = {
+def _float(value: Any) -> Any:
+    return _FLOAT.unpack(_FLOAT.pack(float(value)))[
+        0
+    ]  # which refuses what is too large; google.protobuf would make it infinite
+
+
+# Of the other types google.protobuf takes values as they are, and refuses those of another type and what is out of range.
+_SCALARS: Final[Mapping[str, _Convert]] = {
     "boolean": _boolean,
     "int8": _bounded(8),
     "int16": _bounded(16),
-    "int32": _bounded(32),
-    "int64": _bounded(64),
-    "float": lambda value: _FLOAT(float(value)),  # NaN and the infinities are texts in our JSON
-    "double": lambda value: _DOUBLE(float(value)),
-    "string": lambda value: value.encode(),
-    "bytes": lambda value: base64.b64decode(value),
+    "float": _float,
+    "double": float,  # NaN and the infinities are texts in our JSON
+    "bytes": base64.b64decode,
 }
 
 
-def _numbers(*values: int) -> bytes:
-    return b"".join([varint(i << 3) + varint(value) for i, value in enumerate(values, 1) if value])
-
-
-def _decimal(scale: int) -> Write:
-    after = varint(3 << 3) + varint(scale) if scale else b""
-
-    def write(value: str) -> bytes:
+def _decimal(scale: int) -> _Convert:
+    def values(value: str) -> dict[str, Any]:
         content = base64.b64decode(value)
         digits = len(str(abs(int.from_bytes(content, "big", signed=True))))
-        return b"\x0a" + varint(len(content)) + content + b"\x10" + varint(digits) + after
+        return {"value": content, "precision": digits, "scale": scale}
 
-    return write
+    return values
 
 
-def _date(days: int) -> bytes:
+def _date(days: int) -> dict[str, int]:
     day = _EPOCH + timedelta(days=days)
-    return _numbers(day.year, day.month, day.day)
+    return {"year": day.year, "month": day.month, "day": day.day}
 
 
-def _time(milliseconds: int) -> bytes:
+def _time(milliseconds: int) -> dict[str, int]:
     if not 0 <= milliseconds < _DAY:
         raise ValueError(f"{milliseconds} ms is not a time of a day")
     seconds, rest = divmod(milliseconds, 1000)
-    return _numbers(seconds // 3600, seconds // 60 % 60, seconds % 60, rest * 1_000_000)
+    return {"hours": seconds // 3600, "minutes": seconds // 60 % 60, "seconds": seconds % 60, "nanos": rest * 1_000_000}
 
 
-def _timestamp(milliseconds: int) -> bytes:
+def _timestamp(milliseconds: int) -> dict[str, int]:
     seconds, rest = divmod(milliseconds, 1000)
-    return _numbers(seconds, rest * 1_000_000)
+    return {"seconds": seconds, "nanos": rest * 1_000_000}
 
 
-def _logical(schema: Schema) -> Write:
+def _logical(schema: Schema) -> _Convert:
     if schema["name"] == DECIMAL:
         return _decimal(int(schema["parameters"]["scale"]))
     return _TIMES[schema["name"]]
 
 
-_TIMES: Final[Mapping[str, Write]] = {DATE: _date, TIME: _time, TIMESTAMP: _timestamp}
+_TIMES: Final[Mapping[str, _Convert]] = {DATE: _date, TIME: _time, TIMESTAMP: _timestamp}

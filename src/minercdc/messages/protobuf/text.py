@@ -1,4 +1,7 @@
-"""Schemas of Protocol Buffers as text: written as they are registered, and read as far as messages depend on it."""
+"""Schemas of Protocol Buffers as text: written as they are registered, and read as far as messages depend on it.
+
+google.protobuf neither prints nor parses this text. What is printed is what Connect's converter registers, so that subjects keep their versions.
+"""
 
 from __future__ import annotations
 

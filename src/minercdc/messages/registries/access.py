@@ -8,15 +8,18 @@ import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
-import httpx2
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from minercdc.errors import ConfigError, DeliveryError, SinkError
+from minercdc.web.client import client
+
+if TYPE_CHECKING:
+    import httpx2
 
 _log = logging.getLogger(__name__)
-logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs every request
 
 _USER = re.compile(r"(?<=://).*@")
 
@@ -73,8 +76,7 @@ class RestClient:
             headers["Authorization"] = f"Bearer {access.token}"
         auth = (access.user, access.password) if access.user else None
         # Requests are rare, once per schema: no connection is kept between them.
-        limits = httpx2.Limits(max_keepalive_connections=0)
-        self._client = httpx2.Client(headers=headers, auth=auth, verify=_trust(access), timeout=10.0, limits=limits)
+        self._client = client(10.0, headers=headers, auth=auth, trust=_trust(access), kept=0)
 
     def close(self) -> None:
         """Close the HTTP client."""
@@ -160,6 +162,8 @@ class RestClient:
     def _send(
         self, method: str, path: str, content: str | None, query: Mapping[str, str], headers: Mapping[str, str]
     ) -> tuple[int, Any]:
+        import httpx2
+
         failure = ""
         for url in self._access.urls:
             try:
@@ -173,7 +177,7 @@ class RestClient:
             except httpx2.RequestError as error:
                 failure = f"{type(error).__name__}: {error}"
                 continue
-            if response.status_code < 500 and response.status_code != httpx2.codes.TOO_MANY_REQUESTS:
+            if response.status_code < 500 and response.status_code != HTTPStatus.TOO_MANY_REQUESTS:
                 return response.status_code, _json(response)
             failure = f"{response.status_code} {message_of(_json(response))}"
         raise _Unavailable(failure)
@@ -193,6 +197,8 @@ def _trust(access: RegistryAccess) -> ssl.SSLContext:
 
 
 def _without_user(url: str) -> str:
+    import httpx2
+
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL:

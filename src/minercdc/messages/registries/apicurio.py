@@ -10,10 +10,9 @@ import json
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final, Literal
 from urllib.parse import quote
-
-import httpx2
 
 from minercdc.errors import DeliveryError, RecordSchemaError, SinkError
 from minercdc.messages.registries.access import RegistryAccess, RestClient, message_of
@@ -100,9 +99,9 @@ class ApicurioRegistry:
             content = {"content": schema.text, "contentType": _CONTENT}
             body = {"artifactId": artifact, "artifactType": schema.kind, "firstVersion": {"content": content}}
             status, answer = self._rest.request("POST", path, body, {"ifExists": _IN_VERSION_3.get(if_exists, if_exists)})
-        if status == httpx2.codes.OK:
+        if status == HTTPStatus.OK:
             return self._artifact(answer if self._old else self._rest.part(answer, "version"))
-        if status == httpx2.codes.CONFLICT or answer.get("name") == _VIOLATION:
+        if status == HTTPStatus.CONFLICT or answer.get("name") == _VIOLATION:
             raise self._violation(group, artifact, schema, answer)
         if status in _UNTAKEN:
             raise RecordSchemaError(
@@ -138,7 +137,7 @@ class ApicurioRegistry:
         of_artifact = f"groups/{_escaped(group)}/artifacts/{_escaped(artifact, '')}/rules/COMPATIBILITY"
         for path in (of_artifact, "admin/rules/COMPATIBILITY"):
             status, answer = self._rest.request("GET", path)
-            if status == httpx2.codes.OK and isinstance(answer, Mapping) and "config" in answer:
+            if status == HTTPStatus.OK and isinstance(answer, Mapping) and "config" in answer:
                 return str(answer["config"])
         return ""
 
@@ -151,9 +150,9 @@ class ApicurioRegistry:
         path = f"groups/{_escaped(group)}/artifacts/{_escaped(artifact, '')}"
         newest = f"{path}/meta" if self._old else f"{path}/versions/branch=latest"
         status, answer = self._rest.request("GET", newest)
-        if status == httpx2.codes.NOT_FOUND:
+        if status == HTTPStatus.NOT_FOUND:
             return None
-        if status != httpx2.codes.OK:
+        if status != HTTPStatus.OK:
             raise self._rest.refused(f"reading the newest schema of artifact {artifact}", status, answer)
         found = self._artifact(answer)
         return Artifact(found.ids, self.schema("globalId", found.ids["globalId"]))
@@ -165,7 +164,7 @@ class ApicurioRegistry:
         :raises DeliveryError: it does not answer.
         """
         status, content = self._rest.request("GET", f"ids/{kind}s/{number}")
-        if status != httpx2.codes.OK:
+        if status != HTTPStatus.OK:
             raise self._rest.refused(f"reading the schema with {kind} {number}", status, content)
         return json.dumps(content)
 
@@ -174,9 +173,9 @@ class ApicurioRegistry:
         path, found = f"groups/{_escaped(group)}/artifacts/{_escaped(artifact, '')}/versions", list[int]()
         while True:
             status, answer = self._rest.request("GET", path, query={"limit": str(_PAGE), "offset": str(len(found))})
-            if status == httpx2.codes.NOT_FOUND:
+            if status == HTTPStatus.NOT_FOUND:
                 return []
-            if status != httpx2.codes.OK:
+            if status != HTTPStatus.OK:
                 raise self._rest.refused(f"reading the versions of artifact {artifact}", status, answer)
             page = self._rest.part(answer, "versions")
             found += [self._rest.number(one, kind) for one in page]

@@ -1,13 +1,16 @@
-"""A client of a schema registry with Confluent's REST API (Apicurio has the same one under `/apis/ccompat/v7`)."""
+"""A client of a schema registry with Confluent's REST API (Apicurio has the same one under `/apis/ccompat/v7`).
+
+Not confluent_kafka.schema_registry: it sends the first URL's user and password to the others, too, takes a token for Confluent Cloud only,
+trusts other authorities than the system's, keeps ids of subjects that are gone, and drops a registry's reasons for a refusal.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
-
-import httpx2
 
 from minercdc.errors import DeliveryError, RecordSchemaError, SinkError
 from minercdc.messages.registries.access import RegistryAccess, RestClient, message_of
@@ -80,7 +83,7 @@ class SchemaRegistry:
         query = {"normalize": "true"} if normalize else {}
         body = schema.body()
         status, answer = self._rest.request("POST", f"subjects/{_escaped(subject)}/versions", body, query)
-        if status == httpx2.codes.OK:
+        if status == HTTPStatus.OK:
             return self._rest.number(answer, "id")
         if status == _INCOMPATIBLE:
             raise self._incompatible(subject, schema, answer)
@@ -125,7 +128,7 @@ class SchemaRegistry:
         it does not answer."""
         for path, query in ((f"config/{_escaped(subject)}", {"defaultToGlobal": "true"}), ("config", {})):
             status, answer = self._rest.request("GET", path, query=query)
-            if status == httpx2.codes.OK and isinstance(answer, Mapping) and "compatibilityLevel" in answer:
+            if status == HTTPStatus.OK and isinstance(answer, Mapping) and "compatibilityLevel" in answer:
                 return str(answer["compatibilityLevel"])
         return ""
 
@@ -148,7 +151,7 @@ class SchemaRegistry:
 
     def _registered(self, subject: str, schema: SchemaText, *, just_registered: bool = False) -> Any:
         status, answer = self._rest.request("POST", f"subjects/{_escaped(subject)}", schema.body())
-        if status == httpx2.codes.OK:
+        if status == HTTPStatus.OK:
             return answer
         if (code := _code(answer)) in (_SUBJECT_NOT_FOUND, _SCHEMA_NOT_FOUND):
             missing = f"subject {subject}" if code == _SUBJECT_NOT_FOUND else f"such schema under subject {subject}"
@@ -171,7 +174,7 @@ class SchemaRegistry:
         :raises DeliveryError: the registry does not answer.
         """
         status, answer = self._rest.request("GET", f"subjects/{_escaped(subject)}/versions/latest")
-        if status == httpx2.codes.OK:
+        if status == HTTPStatus.OK:
             return self._rest.number(answer, "id"), str(self._rest.part(answer, "schema"))
         if _code(answer) == _SUBJECT_NOT_FOUND:
             raise RecordSchemaError(
@@ -187,7 +190,7 @@ class SchemaRegistry:
         :raises DeliveryError: the registry does not answer.
         """
         status, answer = self._rest.request("GET", f"schemas/ids/{number}")
-        if status == httpx2.codes.OK:
+        if status == HTTPStatus.OK:
             return str(self._rest.part(answer, "schema"))
         raise self._rest.refused(f"reading the schema with id {number}", status, answer)
 
@@ -199,14 +202,14 @@ class SchemaRegistry:
         """
         path = f"subjects/{_escaped(subject)}/versions"
         status, numbers = self._rest.request("GET", path)
-        if status != httpx2.codes.OK:
+        if status != HTTPStatus.OK:
             if _code(numbers) == _SUBJECT_NOT_FOUND:
                 return {}
             raise self._rest.refused(f"reading the versions of subject {subject}", status, numbers)
         found = {}
         for number in numbers if isinstance(numbers, list) else ():
             status, answer = self._rest.request("GET", f"{path}/{number}")
-            if status != httpx2.codes.OK:
+            if status != HTTPStatus.OK:
                 raise self._rest.refused(f"reading version {number} of subject {subject}", status, answer)
             found[self._rest.number(answer, "id")] = str(self._rest.part(answer, "schema"))
         return found
@@ -219,7 +222,7 @@ class SchemaRegistry:
         """What the registry says is not compatible, with the field; '' when it does not say."""
         path = f"compatibility/subjects/{_escaped(subject)}/versions/latest"
         status, answer = self._rest.request("POST", path, body, {"verbose": "true"})
-        said = answer.get("messages") if status == httpx2.codes.OK and isinstance(answer, Mapping) else None
+        said = answer.get("messages") if status == HTTPStatus.OK and isinstance(answer, Mapping) else None
         return "; ".join(map(str, said)) if isinstance(said, list) else str(said or "")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 from minercdc.errors import LocalServiceError
 from minercdc.stream.offset import JsonValue
+from minercdc.web.client import ask
 
 _PATIENCE_SECONDS = 10.0
 _MOST_SHOWN = 200
@@ -78,15 +78,9 @@ def _reason(text: str) -> str:
 
 
 def _ask(host: str, port: int, method: str, path: str, token: str, body: str | None = None) -> tuple[int, str]:
-    connection = HTTPConnection(host, port, timeout=_PATIENCE_SECONDS)
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
     try:
-        connection.request(method, path, body, headers)
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode(errors="replace")
-    except (OSError, HTTPException) as error:  # the latter: another program has the port
-        raise LocalServiceError(
-            f"no connector answers at {host}:{port}: {error or type(error).__name__}", hint="Is it running?"
-        ) from None
-    finally:
-        connection.close()
+        status, content = ask(host, port, path, _PATIENCE_SECONDS, method=method, headers=headers, content=body)
+    except OSError as error:
+        raise LocalServiceError(f"no connector answers at {host}:{port}: {error}", hint="Is it running?") from None
+    return status, content.decode(errors="replace")

@@ -13,9 +13,10 @@ from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_a
 
 from minercdc.config.source.signals import NotificationConfig
 from minercdc.stream.offset import JsonValue
+from minercdc.web.client import client
 
 if TYPE_CHECKING:
-    import httpx2 as httpx
+    import httpx2
 
 _log = logging.getLogger(__name__)
 
@@ -51,24 +52,21 @@ class Webhook:
             _log.warning("a notification is not sent to the webhook: %d are waiting already", _MOST_WAITING)
 
     def _run(self) -> None:
-        import httpx2 as httpx
-
-        logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs every request, with its URL
-        with httpx.Client(timeout=_SECONDS, headers=self._headers) as client:
+        with client(_SECONDS, headers=self._headers) as posting:
             while True:
-                self._post(client, self._queue.get())
+                self._post(posting, self._queue.get())
 
-    def _post(self, client: httpx.Client, document: Mapping[str, JsonValue]) -> None:
-        import httpx2 as httpx
+    def _post(self, posting: httpx2.Client, document: Mapping[str, JsonValue]) -> None:
+        import httpx2
 
         retrying = Retrying(
-            retry=retry_if_exception_type(httpx.HTTPError),
+            retry=retry_if_exception_type(httpx2.HTTPError),
             stop=stop_after_attempt(_TRIES),
             wait=wait_exponential(multiplier=min(0.5, self._wait), max=self._wait),
         )
 
         def post() -> None:
-            client.post(self._url, json=dict(document)).raise_for_status()
+            posting.post(self._url, json=dict(document)).raise_for_status()
 
         try:
             retrying(post)

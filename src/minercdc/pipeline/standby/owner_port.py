@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from http.client import HTTPConnection, HTTPException
 
 from minercdc.pipeline.standby.turn import Port
 from minercdc.sinks.kafka.ownership import Claim
+from minercdc.web.client import ask
 
 _TRY_SECONDS = 2.0  # between two looks at a port that has not answered yet
 _LOOK_SECONDS = 0.4  # at one that has
@@ -48,19 +48,15 @@ class OwnerPort:
         return self._state
 
     def _ask(self, claim: Claim) -> Port:
-        connection = HTTPConnection(claim.host, claim.port, timeout=_CALL_SECONDS)
         try:
-            connection.request("GET", "/health")
-            document = json.loads(connection.getresponse().read())
-            answering = str(document.get("instance", ""))
+            _, content = ask(claim.host, claim.port, "/health", _CALL_SECONDS)
+            answering = str(json.loads(content).get("instance", ""))
         except ConnectionRefusedError:
             self._refused += 1
             closed = Port.CLOSED if self._refused > 1 else Port.OPEN
             return closed if self._met else Port.UNKNOWN
-        except (OSError, HTTPException, ValueError, AttributeError):
+        except (OSError, ValueError, AttributeError):
             return Port.OPEN if self._met else Port.UNKNOWN
-        finally:
-            connection.close()
         self._refused = 0
         if answering == claim.instance:
             self._met = True

@@ -1,4 +1,7 @@
-"""Requests to a relay over one HTTP connection that is kept."""
+"""Requests to a relay over one HTTP connection that is kept.
+
+It is the standard library's, not that of `web/`: a request takes 0.1 ms of CPU with it, 0.5 ms with httpx2, and readers send thousands.
+"""
 
 from __future__ import annotations
 

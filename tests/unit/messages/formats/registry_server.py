@@ -15,11 +15,12 @@ Answer = tuple[int, Any]
 
 @dataclass
 class RegistryServer:
-    """:ivar requests: method and path of each request, in order; `contents`: what each held, as text."""
+    """:ivar requests: method and path of each request, in order; `contents`: what each held, as text; `headers`: of each."""
 
     port: int
     requests: list[str] = field(default_factory=list)
     contents: list[str] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
 
     @property
     def address(self) -> str:
@@ -36,6 +37,7 @@ def registry_server(answer: Callable[[str], Answer]) -> Iterator[RegistryServer]
             requests = f"{self.command} {self.path}"
             seen.requests.append(requests)
             seen.contents.append(content.decode())
+            seen.headers.append({name.lower(): value for name, value in self.headers.items()})
             status, answered = answer(requests)
             text = (answered if isinstance(answered, str) else json.dumps(answered)).encode()
             self.send_response(status)

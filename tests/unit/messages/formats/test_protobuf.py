@@ -311,6 +311,20 @@ def test_a_payload_of_another_type_is_refused(kind: str, value: Any) -> None:
         compile_writer(protobuf_file(schema, OPTIONS["plain"]))({"v": value})
 
 
+def test_a_float_beyond_its_type_is_refused_and_not_infinite() -> None:
+    schema = connect_schema.struct([{"type": "float", "optional": True, "field": "v"}], name="a.Row")
+    write = compile_writer(protobuf_file(schema, OPTIONS["plain"]))
+    assert write({"v": "-Infinity"}) == b"\x0d\x00\x00\x80\xff"
+    with pytest.raises(OverflowError):
+        write({"v": 1e40})
+
+
+def test_a_member_that_is_missing_is_refused() -> None:
+    schema = connect_schema.struct([{"type": "string", "optional": True, "field": name} for name in "ab"], name="a.Row")
+    with pytest.raises(KeyError):
+        compile_writer(protobuf_file(schema, OPTIONS["plain"]))({"a": "x"})
+
+
 def test_schemas_are_compared_by_what_messages_depend_on() -> None:
     ours = text_of(row_with("A"))
     written = ours.replace("int32 A = 1;", 'int32  A = 1 [deprecated = true]; // why\n  /* more; */ option x = "}";')

@@ -1,4 +1,5 @@
-"""Messages of Protocol Buffers read back as Connect's JSON has them; the writer is compared with Google's compiler in test_protobuf.py."""
+"""Messages of Protocol Buffers read back as Connect's JSON has them; the classes are compared with those of Google's compiler in
+test_protobuf.py."""
 
 from __future__ import annotations
 
@@ -72,12 +73,12 @@ def test_zeros_and_empty_texts_are_no_nulls() -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"\x0a\x05ab", "cut off"),
-        (b"\x08", "cut off"),
-        (b"\x08" + b"\xff" * 10, "longer than ten bytes"),
-        (b"\x0b", "no wire type 3"),
-        (b"\x0d\0\0\0\0", "another type"),
-        (b"\x12\x01\xff", "utf-8"),
+        (b"\x12\x05ab", "parsing message with type 'M'"),
+        (b"\x08", "parsing message"),
+        (b"\x08" + b"\xff" * 10, "parsing message"),
+        (b"\x0b", "parsing message"),
+        (b"\x0d\0\0\0\0", "field n is of another type"),
+        (b"\x12\x01\xff", "parsing message"),
     ],
 )
 def test_bytes_of_no_message_are_refused(content: bytes, says: str) -> None:
@@ -92,6 +93,22 @@ def test_a_schema_that_is_not_read_back_is_named() -> None:
         compile_reader('syntax = "proto3"; message M { google.protobuf.Any a = 1; }')(b"")
     with pytest.raises(ValueError, match="no message"):
         compile_reader('syntax = "proto3";')
+
+
+def test_columns_whose_names_differ_by_an_underscore_or_case_are_apart() -> None:
+    """Their derived names in Protobuf's own JSON are the same, which Google's library would refuse."""
+    names = ["ADDRESS1", "ADDRESS_1", "address1", "_ADDRESS1", "X_ADDRESS1", "self", "DESCRIPTOR", "message"]
+    schema = connect_schema.struct([{"type": "string", "optional": True, "field": name} for name in names], name="a.Row")
+    for options in (OPTIONAL, WRAPPERS):
+        file = protobuf_file(schema, options)
+        row = {name: f"of {name}" for name in names}
+        assert compile_reader(protobuf_text(file))(compile_writer(file)(row)) == row
+
+
+def test_schemas_of_others_with_numbers_that_are_none_are_refused() -> None:
+    for field in ("int64 n = 0;", "int64 n = 536870912;"):
+        with pytest.raises(ValueError, match="not a Protobuf schema"):
+            compile_reader(f'syntax = "proto3"; message M {{ {field} }}')
 
 
 def test_a_message_with_a_field_of_its_own_type_is_read() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -164,6 +165,32 @@ def test_what_is_waited_for_is_said_at_once(caplog: pytest.LogCaptureFixture) ->
         assert SchemaRegistry(RegistryAccess((f"http://u:s3cret@{server.address}",), timeout=9)).register("s", TEXT) == 7
     (said,) = caplog.messages
     assert said == f"the schema registry at http://{server.address} does not answer: 503 starting; trying for 9 s"
+
+
+def test_the_next_url_is_asked_where_one_fails_and_each_has_its_own_user() -> None:
+    with (
+        registry_server(lambda _: (501, {"message": "starting"})) as first,
+        registry_server(lambda _: (200, {"id": 7})) as second,
+    ):
+        urls = (f"http://u:one@{first.address}", f"http://v:two@{second.address}/api")
+        assert SchemaRegistry(RegistryAccess(urls, timeout=1)).register("s", TEXT) == 7
+    sent = [b64decode(one.headers[0]["authorization"].removeprefix("Basic ")) for one in (first, second)]
+    assert (sent, second.requests) == ([b"u:one", b"v:two"], ["POST /api/subjects/s/versions"])
+
+
+def test_a_token_is_all_that_a_registry_with_tokens_gets() -> None:
+    with registry_server(lambda _: (200, {"id": 7})) as server:
+        SchemaRegistry(RegistryAccess((f"http://{server.address}",), token="t0ken", timeout=1)).register("s", TEXT)
+    (headers,) = server.headers
+    assert headers["authorization"] == "Bearer t0ken"
+    assert "target-sr-cluster" not in headers
+
+
+def test_a_schema_is_registered_again_where_its_subject_may_be_gone() -> None:
+    ids = iter((7, 8))
+    with registry_server(lambda _: (200, {"id": next(ids)})) as server:
+        registry = SchemaRegistry(RegistryAccess((f"http://{server.address}",), timeout=1))
+        assert [registry.register("s", TEXT), registry.register("s", TEXT)] == [7, 8]
 
 
 def test_a_url_that_is_none_is_an_error_without_the_password() -> None:
