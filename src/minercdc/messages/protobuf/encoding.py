@@ -122,10 +122,11 @@ def _boolean(value: object) -> object:
     return value
 
 
-def _float(value: Any) -> Any:
-    return _FLOAT.unpack(_FLOAT.pack(float(value)))[
-        0
-    ]  # which refuses what is too large; google.protobuf would make it infinite
+def _float(value: Any) -> float:
+    # Packing refuses what is too large, of which google.protobuf would make an infinity.
+    packed = _FLOAT.pack(float(value))
+    number: float = _FLOAT.unpack(packed)[0]
+    return number
 
 
 # Of the other types google.protobuf takes values as they are, and refuses those of another type and what is out of range.

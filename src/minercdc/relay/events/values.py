@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import fastavro
 
 from minercdc.errors import RelayDataError, ValueDecodeError
-from minercdc.messages.avro.encoding import varint
 from minercdc.relay.events.schemas import AvroSchema, base_type
+from minercdc.relay.events.varint import varint
 from minercdc.schema.table import TableSchema
 from minercdc.stream.events import UNAVAILABLE, Row, Value
 from minercdc.values.codec import ValueHandling, codec_for, reading_for
