@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.unit.schema.altered import ITEM, TABLE, altered, names
 
 from minercdc.schema.ddl.alter_clauses import CLAUSES
 from minercdc.schema.ddl.changes import apply_changes, create_table
@@ -12,24 +13,11 @@ from minercdc.schema.ddl.parser import parse_ddl
 from minercdc.schema.ddl.statements import (
     AlterTable,
     CreateTable,
-    Query,
     RenameTable,
-    Selected,
-    ShapeUnclear,
-    TableName,
     Unclear,
 )
 from minercdc.schema.table import Column, Key, TableId, TableSchema
 
-ITEM = TableId("DB", "LAB", "ITEM")
-TABLE = TableSchema(
-    ITEM,
-    (Column("ID", "NUMBER", 10, 0, nullable=False), Column("NAME", "VARCHAR2", 80)),
-    (0,),
-    stored=("ID", "PHOTO", "NAME"),
-    keys=(Key("P", ("ID",), "PK"),),
-)
-# Reserved words of the SQL Language Reference: no column has one of these as its name.
 RESERVED = frozenset(
     """ACCESS ADD ALL ALTER AND ANY AS ASC AUDIT BETWEEN BY CHAR CHECK CLUSTER COLUMN COLUMN_VALUE COMMENT COMPRESS CONNECT CREATE
     CURRENT DATE DECIMAL DEFAULT DELETE DESC DISTINCT DROP ELSE EXCLUSIVE EXISTS FILE FLOAT FOR FROM GRANT GROUP HAVING IDENTIFIED
@@ -42,16 +30,6 @@ MORE = """CONSTRAINT PRIMARY FOREIGN REFERENCES KEY DOMAIN INTERVAL TIMESTAMP VI
     IDENTITY COLLATE SORT CLOB BLOB JSON VECTOR XMLTYPE NCHAR NATIONAL DOUBLE REAL INT TYPE OBJECT SCOPE REF SECUREFILE LOB RELY NORELY
     DEFERRABLE INITIALLY NOVALIDATE CASCADE RESERVABLE END CASE UNUSED CHECKPOINT INVALIDATE USING EXCEPTIONS ZONE TIME""".split()  # noqa: SIM905
 WORDS = sorted({word for words in CLAUSES for word in words if word.isidentifier()} | set(MORE) - RESERVED)
-
-
-def altered(sql: str, table: TableSchema = TABLE, present: TableSchema | None = None) -> TableSchema:
-    statement = parse_ddl(sql)
-    assert isinstance(statement, AlterTable), statement
-    return apply_changes(table, statement.changes, lambda: present)
-
-
-def names(table: TableSchema) -> list[str]:
-    return [column.name for column in table.columns]
 
 
 @pytest.mark.parametrize("word", [word for word in WORDS if word not in RESERVED])
@@ -267,279 +245,6 @@ def test_rows_that_went_are_known_also_of_a_text_that_is_not_understood() -> Non
     statement = parse_ddl("alter table item shrink space add frobnicated all")
     assert isinstance(statement, AlterTable | Unclear)
     assert statement.moves_rows
-
-
-@pytest.mark.parametrize(
-    ("clause", "columns", "stored"),
-    [
-        ("set unused (name) add late date", "ID LATE", ["ID", "PHOTO", "", "LATE"]),
-        ("drop column photo", "ID NAME", ["ID", "NAME"]),
-        ("drop column virt", "ID NAME", ["ID", "PHOTO", "NAME"]),
-        ("rename column photo to image", "ID NAME", ["ID", "IMAGE", "NAME"]),
-        ("rename column virt to other", "ID NAME", ["ID", "PHOTO", "NAME"]),
-        ("row archival", "ID NAME", ["ID", "PHOTO", "NAME", "ORA_ARCHIVE_STATE"]),
-        ("add (doc clob) lob (doc) store as securefile seg (cache)", "ID NAME DOC", ["ID", "PHOTO", "NAME", "DOC"]),
-        ("add (x xmltype) xmltype column x store as binary xml", "ID NAME X", ["ID", "PHOTO", "NAME", "X"]),
-        ("add a number add b date", "ID NAME A B", ["ID", "PHOTO", "NAME", "A", "B"]),
-        ("add (a number, constraint c check (a > 0)) enable constraint pk", "ID NAME A", ["ID", "PHOTO", "NAME", "A"]),
-        ("add a number not null enable modify name varchar2(90)", "ID NAME A", ["ID", "PHOTO", "NAME", "A"]),
-        ("drop (name) cascade constraints checkpoint 1000", "ID", ["ID", "PHOTO"]),
-    ],
-)
-def test_clauses_that_change_the_stored_rows(clause: str, columns: str, stored: list[str]) -> None:
-    table = altered(f"alter table item {clause}")
-    assert (" ".join(names(table)), list(table.stored)) == (columns, stored)
-
-
-@pytest.mark.parametrize(
-    ("sql", "stored"),
-    [
-        ("create table item (a long, b number, c long raw) row archival", "ORA_ARCHIVE_STATE B A C"),
-        ("create table item row archival as select id, name from old", "ORA_ARCHIVE_STATE ID NAME"),
-        ("create table item (a, b) organization index row archival as select id, name from old", "ORA_ARCHIVE_STATE A B"),
-    ],
-)
-def test_what_oracle_puts_first_and_last(sql: str, stored: str) -> None:
-    """The manuals: VLDB and Partitioning Guide, In-Database Archiving (SEGMENT_COLUMN_ID 1); Database Concepts, Tables (a LONG is last)."""
-    created = parse_ddl(sql)
-    assert isinstance(created, CreateTable), created
-    assert " ".join(created.stored) == stored
-
-
-def test_for_exchange_may_follow_the_storage_of_the_table() -> None:
-    """As table_properties of CREATE TABLE have it."""
-    created = parse_ddl("create table item tablespace x parallel 4 for exchange with table lab.parts")
-    assert isinstance(created, CreateTable), created
-    assert created.like == TableName("LAB", "PARTS")
-
-
-HIDDEN = "SYS_NC00004$"
-
-
-@pytest.mark.parametrize(
-    ("clause", "present", "stored"),
-    [
-        ("add c number default 5", None, [HIDDEN, "C"]),
-        ("add c number default 5", ["C"], ["C"]),  # as with COMPATIBLE before 12
-        ("add c number default 5", [HIDDEN, "C", "LATE"], [HIDDEN, "C"]),
-        ("add (c number default 5, d date default sysdate, e number)", [HIDDEN, "C", "D", "E"], [HIDDEN, "C", "D", "E"]),
-        ("add (e number, c number default 5, d date default sysdate)", None, ["E", "SYS_NC00005$", "C", "D"]),
-        ("add c number default 5 add d number default 6", ["LATE", HIDDEN, "D"], [HIDDEN, "C", "D"]),
-        ("add c number default 5", ["SYS_NC00007$", "RENAMED"], ["SYS_NC00007$", "C"]),
-        ("add c number default 5", [HIDDEN, "D", "C"], [HIDDEN, "C"]),  # dropped, and added again
-        ("add c number default 5", ["C", HIDDEN, "D"], ["C"]),  # there was a LOB then
-        ("add c number default 5", ["D"], ["C"]),
-        ("add c number default 5", ["C", "older", HIDDEN, "D"], [HIDDEN, "C"]),  # an old column has this name since
-        ("add c number", None, ["C"]),
-        ("add c number default null", None, ["C"]),
-        ("add c number default 5 not null", None, ["C"]),
-        ("add c number default on null 5", None, ["C"]),
-        ("add c number default 5 constraint p primary key", None, ["C"]),
-        ("add c clob default 'x'", None, ["C"]),
-        ("add c number default 5 not null disable", [HIDDEN, "C"], [HIDDEN, "C"]),
-    ],
-)
-def test_a_default_of_a_column_that_may_be_null_brings_a_hidden_column(
-    clause: str, present: list[str] | None, stored: list[str]
-) -> None:
-    """Shown by stackoverflow 45756882: SYS_NC00002$, RAW(126), before the added column."""
-    known = ["ID", "PHOTO", "NAME"]
-    now = None if present is None else replace(TABLE, stored=(*known, *present))
-    if now is not None and "older" not in now.stored:
-        now = replace(now, columns=(*TABLE.columns, Column("C", "NUMBER", default="5")))
-    table = altered(f"alter table item {clause}", TABLE, now)
-    assert list(table.stored) == [*known, *stored]
-    again = altered("alter table item add z number default 1", table)
-    assert list(again.stored[len(table.stored) :]) in (["Z"], [f"SYS_NC{len(table.stored) + 1:05d}$", "Z"])
-    assert sum(name.startswith("SYS_NC") for name in again.stored) == (0 if "clob" in clause else 1)
-
-
-@pytest.mark.parametrize(
-    ("present", "stored"),
-    [
-        (["ORA_ARCHIVE_STATE", "LATE"], []),
-        (["SYS_NC00004$", "ORA_ARCHIVE_STATE"], ["SYS_NC00004$"]),
-        (["LATE", "ORA_ARCHIVE_STATE"], []),  # it went and came again
-        ([], []),
-    ],
-)
-def test_the_archive_state_follows_what_oracle_makes_with_it_and_no_later_column(
-    present: list[str], stored: list[str]
-) -> None:
-    now = replace(TABLE, stored=(*TABLE.stored, *present))
-    found = altered("alter table item row archival", TABLE, now)
-    assert found.stored == (*TABLE.stored, *stored, "ORA_ARCHIVE_STATE")
-
-
-def test_unused_columns_go_with_the_next_drop() -> None:
-    for table in (
-        altered("alter table item set unused (name)"),
-        replace(TABLE, stored=("ID", "SYS_C00002_26031210:31:02$", "X")),
-    ):
-        later = altered("alter table item add late date", table)
-        left = [name for name in later.stored if name in ("ID", "PHOTO", "X", "LATE")]
-        assert list(altered("alter table item drop unused columns checkpoint 250", later).stored) == left
-        assert list(altered("alter table item drop columns continue", later).stored) == left
-        assert list(altered("alter table item drop column id", later).stored) == [name for name in left if name != "ID"]
-    assert altered("alter table item no row archival", altered("alter table item row archival")) == TABLE
-
-
-PRESENT = replace(
-    TABLE,
-    columns=(*TABLE.columns, Column("C", "NUMBER", 9, 0, nullable=False), Column("D", "DATE")),
-    stored=("ID", "PHOTO", "NAME", "C", "D"),
-)
-
-
-@pytest.mark.parametrize(
-    "definition",
-    [
-        "c references p (id)",
-        "c references p",
-        "c my_domain",
-        'c lab."Dom"',
-        "c domain d",
-        "c constraint f references p (id) on delete set null",
-    ],
-)
-def test_a_type_that_the_text_does_not_say_is_that_of_the_column_in_the_dictionary(definition: str) -> None:
-    """What was added later is not taken; where the dictionary does not have the column any more, nothing is guessed. A foreign key
-    says nothing of NOT NULL, a domain may."""
-    c = replace(PRESENT.columns[2], nullable="references" in definition)
-    assert altered(f"alter table item add ({definition}, e date)", TABLE, PRESENT).columns[2:] == (c, Column("E", "DATE"))
-    assert altered(f"alter table item add {definition}", TABLE, PRESENT).columns[2:] == (c,)
-    created = parse_ddl(f"create table item (id number, {definition}) pctfree 10")
-    assert isinstance(created, CreateTable)
-    table = create_table(created, ITEM, lambda: PRESENT)
-    assert (table.columns, table.stored) == ((Column("ID", "NUMBER"), c), ("ID", "C"))
-    for present in (None, TABLE):
-        with pytest.raises(ShapeUnclear):
-            altered(f"alter table item add {definition}", TABLE, present)
-    wider = altered(
-        "alter table item modify name my_domain", TABLE, replace(PRESENT, columns=(Column("NAME", "VARCHAR2", 99),))
-    )
-    assert wider.columns[1] == Column("NAME", "VARCHAR2", 99)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "create table item (id, c) as select 1, 2 from dual",
-        "create table item as select o.id, count(*) over (partition by c) as c from lab.other o union all select 1, 2 from dual",
-        'create table item (id constraint k primary key, c not null) pctfree 10 as (select "X", y from other)',
-        "create table item as with o as (select 1 id from dual) select o.id id, o.c from o",
-        "create table item lob (c) store as (cache) as select id, c from other",
-    ],
-)
-def test_create_table_as_select_has_the_names_of_its_text_and_the_types_of_the_dictionary(text: str) -> None:
-    created = parse_ddl(text)
-    assert isinstance(created, CreateTable), created
-    table = create_table(created, ITEM, lambda: PRESENT)
-    # NOT NULL of a primary key is not copied.
-    assert table.columns == (replace(PRESENT.columns[0], nullable="primary key" not in text), PRESENT.columns[2])
-    assert table.stored == ("ID", "C")
-
-
-@pytest.mark.parametrize(
-    "tail",
-    [
-        'lob (b) store as securefile "DocB" (enable storage in row nocache)',
-        "lob (b) store as (tablespace x)",
-        "xmltype column b store as clob",
-        "nested table b store as t ((primary key (a)) organization index)",
-        "varray b store as lob v",
-        "tablespace x pctfree 5 storage (initial 64k) nologging compress parallel 4 cache",
-        "partition by list (a) (partition p values (1), partition q values (default)) enable row movement",
-        "organization external (type oracle_loader default directory d access parameters (records delimited by newline) location ('x'))",
-        "cluster c (a)",
-        "memoptimize for read",
-        "annotations (shown 'as select')",
-    ],
-)
-def test_what_follows_the_columns_of_a_new_table(tail: str) -> None:
-    created = parse_ddl(f"create table item (a number, b clob) {tail}")
-    assert isinstance(created, CreateTable), created
-    assert [column.name for column in created.columns] == ["A", "B"]
-    assert created.has_parts == tail.startswith("partition")
-
-
-def test_a_new_table_has_what_is_stored() -> None:
-    created = parse_ddl(
-        "create table item (a number, v as (a * 2), period for p (s, e), s date invisible, e date, domain d (s, e)) row archival"
-    )
-    assert isinstance(created, CreateTable)
-    assert [column.name for column in created.columns] == ["A", "S", "E"]
-    assert created.stored == ("ORA_ARCHIVE_STATE", "A", "S", "E")
-
-
-@pytest.mark.parametrize(
-    "begin",
-    [
-        "create table item sharing = metadata (id generated as identity)",
-        "create table item sharing = extended data (id generated by default on null as identity)",
-        "create table item sharing none (id number generated always as identity)",
-        "create immutable table item (id number not null) no drop until 10 days idle no delete locked hashing using sha2_512 version v1",
-        "create table item (id number primary key) organization index nomapping overflow",
-        "create table if not exists item (id number not null) for staging",
-    ],
-)
-def test_forms_of_a_new_table(begin: str) -> None:
-    created = parse_ddl(begin)
-    assert isinstance(created, CreateTable), created
-    assert [(column.name, column.nullable) for column in created.columns] == [("ID", False)]
-
-
-def test_an_object_table_is_named_as_such() -> None:
-    statement = parse_ddl("create table item of some_type (primary key (id))")
-    assert isinstance(statement, Unclear)
-    assert "object table" in statement.reason
-
-
-A, B = TableName(None, "A"), TableName("LAB", "B")
-
-
-@pytest.mark.parametrize(
-    ("query", "items", "plain"),
-    [
-        ("select * from a", [Selected("", A)], True),
-        ("select * from a where x in (1, 2) and exists (select 1 from c join d on c.i = d.i)", [Selected("", A)], True),
-        ("select a.* from a order by 1, 2", [Selected("", A)], True),
-        ("select x.* from lab.b x", [Selected("", B)], True),
-        ("(select * from a)", [Selected("", A)], True),
-        ("select * from (select * from a) v", [Selected("", A)], True),
-        ("select * from (select i, j k from a)", [Selected("I", A, "I"), Selected("K", A, "J")], True),
-        ("with w as (select * from a) select * from w", [Selected("", A)], True),
-        ("with w (p) as (select i from a), v as (select p from w) select v.p q from v", [Selected("Q", A, "I")], True),
-        ("with w (p) as (select f(i) from a) select * from w", [Selected("P")], True),
-        ("select * from a, lab.b", [Selected("", A), Selected("", B)], False),
-        ("select b.*, a.i from a join lab.b on a.i = b.i", [Selected("", B), Selected("I", A, "I")], False),
-        ("select * from a x left outer join lab.b y on x.i = y.i", [Selected("", A), Selected("", B)], False),
-        ("select y.* from (a x cross join lab.b y)", [Selected("", B)], False),
-        ("select i from a union all select j from lab.b", [Selected("I", A, "I")], False),
-        ("select distinct i from a", [Selected("I", A, "I")], False),
-        ("select i, count(*) n from a group by i", [Selected("I", A, "I"), Selected("N")], False),
-        ("select level l from dual connect by level < 9", [Selected("L", TableName(None, "DUAL"), "LEVEL")], False),
-        (
-            "select i as j, lab.b.k, upper(l) m from lab.b",
-            [Selected("J", B, "I"), Selected("K", B, "K"), Selected("M")],
-            True,
-        ),
-        ("select i from a natural join lab.b", [Selected("I")], False),
-        ("select i from a partition (p) sample (10) x where i = 1", [Selected("I", A, "I")], True),
-        ("select i from a as of scn 5 where i = 1", [Selected("I", A, "I")], True),
-        ("select i from remote@link.world r", [Selected("I")], True),
-        ("select i from json_table(doc, '$' columns (i path '$.i')) j", [Selected("I")], True),
-        ("select extract(year from d) y, case when i = 1 then 2 end c from a", [Selected("Y"), Selected("C")], True),
-    ],
-)
-def test_the_query_of_a_new_table_says_its_columns(query: str, items: list[Selected], plain: bool) -> None:
-    created = parse_ddl(f"create table item pctfree 5 as {query}")
-    assert isinstance(created, CreateTable), created
-    assert created.query == Query(tuple(items), plain)
-    assert [column.name for column in created.columns] == [item.name for item in items if all(item.name for item in items)]
-    listed = parse_ddl(f"create table item ({', '.join(f'x{i}' for i in range(len(items)))}) as {query}")
-    assert isinstance(listed, CreateTable), listed
-    assert [column.name for column in listed.columns] == [f"X{i}" for i in range(len(items))]
 
 
 def test_a_rename_stands_among_other_clauses() -> None:
