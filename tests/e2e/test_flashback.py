@@ -108,6 +108,9 @@ def test_select_and_flashback_are_enough(flashback: FlashbackLab) -> None:
     unprepared = lab.minercdc("check", str(config))
     assert unprepared.status == 3
     assert f'GRANT SELECT, FLASHBACK ON "{lab.schema}"."A" TO {flashback.reader}' in unprepared.output + unprepared.errors
+    document = json.loads(lab.minercdc("check", str(config), "--json").output)
+    assert document["ready"] is False
+    assert ("grant-flashback", "missing") in {(one["rule"], one["severity"]) for one in document["findings"]}
     flashback.grant("A")
     assert lab.minercdc("check", str(config)).status == 0
     flashback.await_readable()

@@ -167,6 +167,9 @@ def test_each_kind_of_difference_is_counted_and_shown(spark: SparkSession, confi
     assert ended.status == 1, ended.errors
     assert ended.output == f"verified: 1 tables, {rows} rows, 5 differences\n"
     assert "SMALL: Oracle '-99', lake NULL" in ended.errors
+    document = json.loads(_command(lab, "--table", typed, "--json").output)
+    assert document["equal"] is False
+    assert document["tables"] == [{"table": typed, "rows": rows, "differences": 5, "error": None}]
     one = verify(spark, config, table=f"{lab.schema}.NOTHING")
     assert one.equal
     assert one.summary() == "verified: 1 tables, 0 rows, 0 differences"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from minercdc.cli.output import ConfigFile, errors, log_to
+from minercdc.cli.output import AsJson, ConfigFile, errors, log_to, print_json
 from minercdc.cli.pasting import name_config, pasteable
 from minercdc.cli.stopping import UNFINISHED, Stop
 
@@ -25,9 +25,10 @@ def check(
     rules: Annotated[
         bool, typer.Option("--rules", help="Print all rules and grants as Markdown without examining anything.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print what database, Kafka, registry and disk lack, with what it is for and what fixes it; exit status 3 when capture cannot start."""
-    from minercdc.operate.check.page import checks_page, lines_of
+    from minercdc.operate.check.page import checks_page, document_of, lines_of
 
     if rules:
         sys.stdout.write(checks_page())
@@ -43,10 +44,15 @@ def check(
     findings: list[Finding] = []
     for finding in examine(load_config(config, not_loadable)):
         findings.append(finding)
-        for line in lines_of(finding):
+        for line in () if as_json else lines_of(finding):
             out.print(pasteable(line))
-    if any(finding.blocking for finding in findings):
+    ready = not any(finding.blocking for finding in findings)
+    if as_json:
+        print_json({"ready": ready, "findings": [document_of(finding) for finding in findings]})
+    if not ready:
         raise SystemExit(3)
+    if as_json:
+        return
     if any(finding.suspends for finding in findings):
         out.print("ready, but tables will be suspended for what is missing")
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,7 @@ ConfigFile = Annotated[
     typer.Argument(metavar="CONFIG", help="YAML, JSON or .properties with Debezium's property names.", callback=name_config),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log details.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 OF_SEVERAL = "; of several pluggable databases in each, or PDB.SCHEMA.TABLE in one"
 OneTable = Annotated[str | None, typer.Option("--table", metavar="SCHEMA.TABLE", help=f"This table only{OF_SEVERAL}.")]
 
@@ -53,6 +55,12 @@ def log_to(console: Console, verbose: bool) -> None:
         handler.addFilter(PasteableMessages())
     logging.getLogger("urllib3").setLevel(logging.WARNING)
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what matters comes as an exception
+
+
+def print_json(document: object) -> None:
+    """Print a document on standard output, indented."""
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
 
 
 def log_lines(lines: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from minercdc.cli.output import ConfigFile, OneTable, Verbose, errors, log_to, progress
+from minercdc.cli.output import AsJson, ConfigFile, OneTable, Verbose, errors, log_to, print_json, progress
 from minercdc.cli.pasting import pasteable
 from minercdc.cli.stopping import UNFINISHED, Stop
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from minercdc.lake.maintain.verify import Report, TableReport
 
 
-def verify(config: ConfigFile, table: OneTable = None, verbose: Verbose = False) -> None:
+def verify(config: ConfigFile, table: OneTable = None, as_json: AsJson = False, verbose: Verbose = False) -> None:
     """Compare the topics with Oracle's tables at the newest SCN that is complete in Kafka; exit status 1 when they differ."""
     Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
@@ -25,7 +25,7 @@ def verify(config: ConfigFile, table: OneTable = None, verbose: Verbose = False)
     log_to(errors, verbose)
     with comparing() as done:
         report = compare(loaded, table=table, done=done)
-    end_with(report)
+    end_with(report, as_json=as_json)
 
 
 @contextmanager
@@ -42,10 +42,21 @@ def comparing() -> Iterator[Callable[[TableReport, int], None]]:
         yield done
 
 
-def end_with(report: Report) -> None:
+def end_with(report: Report, *, as_json: bool = False) -> None:
     """Print the summary; SystemExit with status 1 when something differs, or could not be compared."""
     errors.print(f"compared at SCN {report.scn}", highlight=False)
-    sys.stdout.write(f"{report.summary()}\n")
-    sys.stdout.flush()
+    if as_json:
+        print_json(_document(report))
+    else:
+        sys.stdout.write(f"{report.summary()}\n")
+        sys.stdout.flush()
     if not report.equal:
         raise SystemExit(1)
+
+
+def _document(report: Report) -> dict[str, object]:
+    tables = [
+        {"table": one.name, "rows": one.rows, "differences": one.differences, "error": one.failure or None}
+        for one in report.tables
+    ]
+    return {"scn": str(report.scn), "equal": report.equal, "tables": tables}

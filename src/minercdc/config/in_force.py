@@ -174,3 +174,12 @@ def report(config: ConnectorConfig, path: Path, *, given: bool = False) -> str:
         instead = "" if not given or one.default is None else f"in place of {one.default or 'nothing'}: "
         lines += [f"{one.name} = {one.value}".rstrip(), f"    # {one.origin}: {instead}{one.effect}"]
     return "\n".join(lines) + "\n"
+
+
+def as_document(config: ConnectorConfig, *, given: bool = False) -> dict[str, dict[str, str | None]]:
+    """The same as a JSON object: property -> `value`, `origin`, `effect` and `default`, null where there is none."""
+    return {
+        one.name: {"value": one.value, "origin": one.origin, "effect": one.effect, "default": one.default}
+        for one in in_force(config)
+        if not (given and one.origin == _DEFAULT)
+    }

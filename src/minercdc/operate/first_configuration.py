@@ -130,7 +130,7 @@ def as_yaml(answers: Answers, include: tuple[str, str]) -> str:
         ).rstrip()
 
     lines = [
-        "# A connector of minercdc. All properties: docs/configuration.md; those in force: minercdc config FILE",
+        "# A connector of minercdc. All properties: docs/configuration.md; those in force: minercdc config CONFIG",
         "# The name owns the offset and the transactional id: change it, and capture begins anew.",
         line("name"),
         line("topic.prefix"),
@@ -146,7 +146,7 @@ def as_yaml(answers: Answers, include: tuple[str, str]) -> str:
         line(include_name, patterns),
         "",
         line("minercdc.kafka.bootstrap.servers"),
-        "signal.enabled.channels: kafka       # minercdc signal FILE execute-snapshot --collection ..",
+        "signal.enabled.channels: kafka       # minercdc signal CONFIG execute-snapshot --collection ..",
         "minercdc.http.port: 8089             # the status page, /health and /metrics, on 127.0.0.1",
     ]
     return "\n".join(lines) + "\n"

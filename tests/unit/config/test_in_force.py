@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from minercdc.config.files import read_java_properties
-from minercdc.config.in_force import in_force, report
+from minercdc.config.in_force import as_document, in_force, report
 from minercdc.config.load import SECTIONS, load_config
 from minercdc.errors import ConfigError
 
@@ -75,6 +76,11 @@ def test_what_is_given_is_shown_with_the_default_that_it_replaces(file: Path, mo
     assert "topic.prefix = server1\n    # c.properties:2, as database.server.name: " in text, "no default"
     assert "value.converter.schemas.enable = true\n    # follows from other properties: in place of false: " in text
     assert "# default: " not in text
+    document = as_document(load_config(file), given=True)
+    assert document["lob.enabled"].items() >= {"value": "true", "default": "false"}.items()
+    assert document["topic.prefix"]["default"] is None
+    assert "database.port" not in document
+    assert "tiger" not in json.dumps(as_document(load_config(file)))
     assert "database.port" not in text
     assert not {"hidden", "tiger"} & set(re.findall(r"\w+", text))
 

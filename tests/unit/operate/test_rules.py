@@ -17,6 +17,7 @@ from minercdc.messages.topics import TopicNames
 from minercdc.operate.check import access, database
 from minercdc.operate.check.catalogue import BY_NAME
 from minercdc.operate.check.examination import _examined
+from minercdc.operate.check.page import document_of
 from minercdc.operate.check.source import ExaminedSource
 from minercdc.operate.check.targets import key_findings, registry_findings, state_findings, topic_findings
 from minercdc.oracle.finding import Severity
@@ -255,6 +256,8 @@ def test_a_rule_that_cannot_be_examined_says_so_and_hides_no_other(platform: Pla
     unknown, groups = _examined(source(answers, platform=platform), rules)
     assert (unknown.rule, unknown.severity) == ("pga-limit", Severity.UNKNOWN)
     assert "not examined: ORA-00942" in unknown.problem
+    assert {"rule", "severity", "problem", "purpose", "fix"} == document_of(unknown).keys()
+    assert document_of(unknown)["severity"] == "unknown"
     assert unknown.fix == fix
     assert (groups.rule, groups.severity) == ("log-groups", Severity.ADVICE)
 

@@ -11,7 +11,6 @@ minercdc lake rebuild CONFIG    make a table again
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from collections.abc import Iterator
@@ -28,6 +27,7 @@ from minercdc.cli.lake.panel import lake_panel
 from minercdc.cli.next_steps import reachable
 from minercdc.cli.output import (
     OF_SEVERAL,
+    AsJson,
     ConfigFile,
     OneTable,
     Verbose,
@@ -36,6 +36,7 @@ from minercdc.cli.output import (
     log_lines,
     log_to,
     output,
+    print_json,
     progress,
 )
 from minercdc.cli.pasting import pasteable
@@ -136,7 +137,7 @@ def stream(config: ConfigFile, verbose: Verbose = False) -> None:
 
 
 @lake.command()
-def verify(config: ConfigFile, table: OneTable = None, verbose: Verbose = False) -> None:
+def verify(config: ConfigFile, table: OneTable = None, as_json: AsJson = False, verbose: Verbose = False) -> None:
     """Compare the lake's tables with Oracle's at the newest SCN that is complete in the lake; exit status 1 when they differ."""
     stop = Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
@@ -146,7 +147,7 @@ def verify(config: ConfigFile, table: OneTable = None, verbose: Verbose = False)
     log_to(errors, verbose)
     with _spark(loaded, stop) as spark, comparing() as done:
         report = compare(spark, loaded, table=table, done=done)
-    end_with(report)
+    end_with(report, as_json=as_json)
 
 
 @lake.command()
@@ -181,7 +182,7 @@ def snapshot(
 def status(
     config: ConfigFile,
     table: OneTable = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     verbose: Verbose = False,
 ) -> None:
     """Show how far each table is, what waits, and what it holds on disk; exit status 1 when a table is quarantined."""
@@ -195,7 +196,7 @@ def status(
     with _spark(loaded, stop) as spark:
         found = look(spark, loaded, table)
     if as_json:
-        sys.stdout.write(json.dumps(as_document(found, datetime.now(UTC)), indent=2) + "\n")
+        print_json(as_document(found, datetime.now(UTC)))
     else:
         show(found, datetime.now(UTC), output())
     sys.stdout.flush()
@@ -203,7 +204,7 @@ def status(
         raise SystemExit(1)
 
 
-@lake.command(name="show", epilog="Example: minercdc lake show orders.yaml SHOP.ORDERS --rows 5")
+@lake.command(name="show", epilog="Example: minercdc lake show CONFIG SHOP.ORDERS --rows 5")
 def show_rows(
     config: ConfigFile,
     table: Annotated[str, typer.Argument(metavar="SCHEMA.TABLE", help=f"The table{OF_SEVERAL}.")],

@@ -58,4 +58,5 @@ def show(rows: DataFrame, most: int, console: Console) -> int:
     for row in rows.select(*texts).limit(most).collect():
         table.add_row(*(Text("NULL", style="dim") if value is None else Text(value) for value in row))
     console.print(table)
-    return rows.count()
+    count: int = rows.count()
+    return count

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from minercdc.cli.output import AsJson, print_json
+
 
 def config(
     file: Annotated[
@@ -18,6 +20,7 @@ def config(
         bool,
         typer.Option("--given", help="Print only what the file and the environment give, and the default in its place."),
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print every property in force with a file: value, origin, effect; without one, all properties as Markdown."""
     if file is None:
@@ -25,11 +28,15 @@ def config(
 
         sys.stdout.write(configuration_page())
         return
-    from minercdc.config.in_force import report
+    from minercdc.config.in_force import as_document, report
     from minercdc.config.load import load_config
     from minercdc.operate.check.config_imports import not_loadable
 
-    sys.stdout.write(report(load_config(file, not_loadable), file, given=given))
+    loaded = load_config(file, not_loadable)
+    if as_json:
+        print_json(as_document(loaded, given=given))
+    else:
+        sys.stdout.write(report(loaded, file, given=given))
 
 
 def types() -> None:

@@ -46,6 +46,17 @@ def lines_of(finding: Finding) -> Iterator[str]:
     yield f"         {finding.fix}"
 
 
+def document_of(finding: Finding) -> dict[str, str]:
+    """A finding as a JSON object: `rule`, `severity` (`missing`, `suspends`, `advice`, `unknown`), `problem`, `purpose` and `fix`."""
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity.name.lower(),
+        "problem": finding.problem,
+        "purpose": BY_NAME[finding.rule].purpose,
+        "fix": finding.fix,
+    }
+
+
 def checks_page() -> str:
     """The text of docs/checks.md, made of the catalogue and `oracle.grants`."""
     lines = [
