@@ -7,7 +7,8 @@
     Conversion, TableId, SnapshotStart, SnapshotSteps    for functions that a configuration names
     errors                                               what is raised; the type says what to do
 
-Names that are not listed here, in `minercdc.lake` or in `minercdc.relay` may change with any release (CONTRIBUTING.md).
+Names that are not listed here, in `minercdc.errors`, `minercdc.extension`, `minercdc.lake` or `minercdc.relay` may change with any release
+(CONTRIBUTING.md).
 """
 
 from importlib import import_module

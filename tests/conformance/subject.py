@@ -32,7 +32,7 @@ from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.initial.locks import lock_of
-from minercdc.snapshot.initial.start import Place, fix_now
+from minercdc.snapshot.initial.snapshot_scn import Place, fix_now
 from minercdc.stream.contracts import StopFlag
 from minercdc.stream.counters.connector import Counters
 from minercdc.stream.events import ChangeEvent, Event, Progress, Row, SchemaChange

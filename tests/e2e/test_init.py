@@ -22,7 +22,7 @@ def test_a_file_and_its_grants_are_made_of_what_the_database_has(
     asked = ["init", str(file), "--host", sandbox.host, "--port", str(sandbox.port), "--service", sandbox.root_service]
     missing = run_to_end(asked, tmp_path / "missing.log", environment=password)
     assert (missing.status, file.exists()) == (2, False)
-    assert "--user: needed, since there is no terminal" in missing.errors
+    assert "--user: required, as there is no terminal" in missing.errors
     whole = [*asked, "--pdb", sandbox.service, "--user", "C##MINERCDC", "--table", "init1.b"]
     ended = run_to_end(whole, tmp_path / "init.log", environment=password)
     assert ended.status == 0, ended.errors

@@ -503,7 +503,7 @@ def test_filters_are_read_again_at_sighup(lab: Lab) -> None:
         connector.await_log("the filters stay as they are")
         lab.config(table_include_list=f"{lab.schema}.T,{lab.schema}.U", **options)
         connector.process.send_signal(signal.SIGHUP)
-        connector.await_log("begins again with the new filters")
+        connector.await_log("restarting the stream with the new filters")
         lab.execute("INSERT INTO T VALUES (11, 'x')", "INSERT INTO U VALUES (2, 'after')")
         await_keys(lab, "U", {1, 2})
         records = lab.topics.await_records(lab.topic(), 5)

@@ -39,7 +39,7 @@ from minercdc.schema.tables import Tables
 from minercdc.snapshot.databases import TableDatabases
 from minercdc.snapshot.initial.locks import lock_of
 from minercdc.snapshot.initial.snapshot import InitialSnapshot, RowReading, StreamStart
-from minercdc.snapshot.initial.start import Fixed, Place, fix_now
+from minercdc.snapshot.initial.snapshot_scn import Fixed, Place, fix_now
 from minercdc.snapshot.initial.structures import StructureSnapshot
 from minercdc.snapshot.reselect import RowReselect
 from minercdc.stream.contracts import Snapshot, StopFlag

@@ -19,7 +19,7 @@ from minercdc.oracle.dictionary.create_table_text import read_ddl
 from minercdc.schema.table import TableId
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.initial.locks import lock_of
-from minercdc.snapshot.initial.start import Described, Place, describe, fix_now
+from minercdc.snapshot.initial.snapshot_scn import Described, Place, describe, fix_now
 
 BODY = '"T" \n   (\t"ID" NUMBER(9,0), \n\t"V" VARCHAR2(9) NOT NULL ENABLE, \n\t  PRIMARY KEY ("ID")'
 

@@ -26,7 +26,7 @@ from minercdc.pipeline.start_checks import check_prerequisites
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.initial.locks import lock_of
 from minercdc.snapshot.initial.snapshot import InitialSnapshot, RowReading, StreamStart
-from minercdc.snapshot.initial.start import Fixed, fix_now
+from minercdc.snapshot.initial.snapshot_scn import Fixed, fix_now
 from minercdc.stream.events import ChangeEvent, Event, Progress
 
 

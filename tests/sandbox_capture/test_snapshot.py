@@ -26,7 +26,7 @@ from minercdc.oracle.prerequisites import check
 from minercdc.pipeline.start_checks import check_prerequisites
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
-from minercdc.snapshot.initial import delivery, start
+from minercdc.snapshot.initial import delivery, snapshot_scn
 from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Event, Progress, SchemaChange, SnapshotMark
 from minercdc.stream.offset import SnapshotState
 
@@ -154,8 +154,8 @@ def test_commit_between_the_reads_of_the_start_is_in_exactly_one_part(
 
     if early:
         lab.run("insert into item (id) values (1)")
-    monkeypatch.setattr(start, "current_scn", commits_at(scn.current_scn))
-    monkeypatch.setattr(start, "oldest_open_scn", commits_at(scn.oldest_open_scn))
+    monkeypatch.setattr(snapshot_scn, "current_scn", commits_at(scn.current_scn))
+    monkeypatch.setattr(snapshot_scn, "oldest_open_scn", commits_at(scn.oldest_open_scn))
     reader = Reader(lab).take_snapshot()
     assert reads == 3
     reader.until_marker(1)
@@ -324,7 +324,7 @@ def test_ddl_waits_while_the_structures_are_read(lab: Lab, monkeypatch: pytest.M
         assert refused.wait(10)
         return read_tables(*args, **more)
 
-    monkeypatch.setattr(start, "read_tables", slowly)
+    monkeypatch.setattr(snapshot_scn, "read_tables", slowly)
     reader = Reader(lab).take_snapshot()
     thread.join()
     assert altered.is_set()

@@ -22,7 +22,7 @@ from minercdc.schema.tables import Tables
 from minercdc.snapshot.initial import delivery
 from minercdc.snapshot.initial import rowid_ranges as chunks
 from minercdc.snapshot.initial import snapshot as initial
-from minercdc.snapshot.initial.start import Place, fix_given
+from minercdc.snapshot.initial.snapshot_scn import Place, fix_given
 from minercdc.snapshot.scan import Scan
 from minercdc.stream.events import ChangeEvent, Event, Notification, Progress, SchemaChange, SnapshotMark
 from minercdc.stream.offset import ChunkProgress, SnapshotState

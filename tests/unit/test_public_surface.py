@@ -1,4 +1,5 @@
-"""What users may import: the names of `minercdc`, `minercdc.lake` and `minercdc.relay`, with the parameters of what is called.
+"""What users may import: the names of `minercdc`, `minercdc.lake`, `minercdc.relay`, `minercdc.extension` and `minercdc.errors`, with the
+parameters of what users call.
 
 A change here breaks the code of users: CONTRIBUTING.md says how a name goes.
 """
@@ -16,7 +17,7 @@ from types import ModuleType
 import pytest
 
 import minercdc
-from minercdc import lake, relay
+from minercdc import errors, extension, lake, relay
 
 ROOT = Path(__file__).parents[2]
 
@@ -94,6 +95,57 @@ def parameters(function: object) -> str:
 
 def test_names_and_parameters_are_those_of_the_last_release() -> None:
     assert {name: text for module in (minercdc, lake, relay) for name, text in surface(module)} == SURFACE
+
+
+# What extensions of others work with.
+EXTENSION = """Adapter AdapterFactory Capture CaptureContext CapturePrerequisites ChangeEvent ConnectRecord ConnectorConfig Event Finding Format
+    JsonValue KafkaClient Offset OffsetSink Op Ownership Position Progress Record Schema SchemaChange Severity StopFlag TableId TableSchema
+    Tables TopicNames TransactionInfo Transform Typed Write offset_from_bytes offset_to_bytes schema_of typed""".split()  # noqa: SIM905
+
+ERRORS = {
+    "ConfigError": "MC-1001",
+    "DecodeError": "MC-4001",
+    "DeliveryError": "MC-6101",
+    "FellOffError": "MC-9103",
+    "FencedError": "MC-6201",
+    "LakeError": "MC-8001",
+    "LocalServiceError": "MC-7001",
+    "LogGapError": "MC-3301",
+    "LostTransactionError": "MC-3302",
+    "MinerCdcError": "MC-0000",
+    "MiningSessionError": "MC-3201",
+    "MissingKeyError": "MC-4302",
+    "PrerequisiteError": "MC-2001",
+    "RecordSchemaError": "MC-4501",
+    "RedoSyntaxError": "MC-4101",
+    "RelayDataError": "MC-9102",
+    "RelayError": "MC-9101",
+    "SchemaHistoryError": "MC-5001",
+    "SchemaMismatchError": "MC-4301",
+    "SharedTopicError": "MC-4502",
+    "SinkError": "MC-6001",
+    "SnapshotTooOldError": "MC-3401",
+    "SourceError": "MC-3001",
+    "StateDirectoryError": "MC-7101",
+    "TransientSourceError": "MC-3101",
+    "UnknownSourceError": "MC-3002",
+    "UnplacedRowError": "MC-4303",
+    "UnsupportedRowError": "MC-4401",
+    "ValueDecodeError": "MC-4201",
+    "VerificationError": "MC-9001",
+}
+
+
+def test_extensions_and_errors_have_the_names_and_codes_of_the_last_release() -> None:
+    assert sorted(extension.__all__) == sorted(EXTENSION)
+    assert all(hasattr(extension, name) for name in EXTENSION)
+    of_ours = inspect.getmembers(errors, lambda one: inspect.isclass(one) and issubclass(one, errors.MinerCdcError))
+    assert {name: error.code for name, error in of_ours} == ERRORS
+
+
+def test_completion_shows_what_is_public() -> None:
+    for module in (minercdc, lake, relay):
+        assert set(module.__all__) <= set(dir(module))
 
 
 def test_what_is_not_there_is_named() -> None:

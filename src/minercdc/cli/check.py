@@ -27,7 +27,7 @@ def check(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print what database, Kafka, registry and disk lack, with what it is for and what fixes it; exit status 3 when capture cannot start."""
+    """Report what is missing in the database, Kafka, the registry and on disk, why it matters and how to fix it; exit status 3 when capture cannot start."""
     from minercdc.operate.check.page import checks_page, document_of, lines_of
 
     if rules:

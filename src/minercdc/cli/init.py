@@ -34,9 +34,9 @@ def init(
     ] = None,
     table: Annotated[
         list[str] | None,
-        typer.Option(metavar="SCHEMA[.TABLE]", help="Capture this table, or all of a schema; several times."),
+        typer.Option(metavar="SCHEMA[.TABLE]", help="Capture this table, or all of a schema; may be repeated."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Ask for what is not given, look at the database, and write a configuration; prints the grants that it needs."""
     Stop(patience=0, status=UNFINISHED)
@@ -78,14 +78,14 @@ def init(
 
 
 def _asked(given: str | None, option: str, question: str, default: str | None = None, *, hidden: bool = False) -> str:
-    """What is given, else the answer to a question on a terminal, else the default. Raises ConfigError where there is neither."""
+    """What is given, else the answer to a question on a terminal, else the default."""
     if given is not None:
         return given
     if sys.stdin.isatty():
         answer: str = typer.prompt(question, default=default, hide_input=hidden, show_default=bool(default), err=True)
         return answer.strip()
     if default is None:
-        raise ConfigError([f"{option}: needed, since there is no terminal to ask on"])
+        raise ConfigError([f"{option}: required, as there is no terminal to prompt on"])
     return default
 
 

@@ -6,7 +6,8 @@
     minercdc.formats       key.converter, value.converter  (side, options) -> `messages.formats.converting.Format`
     minercdc.transforms    transforms.NAME.type            (options) -> function of a `messages.transforms.record.ConnectRecord`
 
-Our adapters and sinks are registered in the same way (pyproject.toml).
+Our adapters and sinks are registered in the same way (pyproject.toml). Our formats and transformations are not: their options are typed, and
+checked with the rest of the configuration before any of their code is imported.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class ConnectorConfig:
 
     @property
     def running_identity(self) -> str:
-        """What is this connector's only, for `state_directory.owning_name`: where `minercdc.state.dir` is relative, it does not
+        """What is this connector's only, for `process_lock.owning_name`: where `minercdc.state.dir` is relative, it does not
         say who runs here. '' where it is absolute, since others that differ are meant to, and without Kafka as the sink."""
         if self.capture.minercdc_state_dir.is_absolute() or not self.sink.is_kafka:
             return ""

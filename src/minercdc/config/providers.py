@@ -165,8 +165,7 @@ _OF_KAFKA: Mapping[str, ProviderFactory] = {
 
 
 def _factory(kind: str) -> ProviderFactory:
-    """What makes providers of a class. Raises ValueError when there is no such class; what loading a plug-in raises passes
-    through."""
+    """What makes providers of a class."""
     package, _, name = kind.rpartition(".")
     if package == "org.apache.kafka.common.config.provider" and name in _OF_KAFKA:
         return _OF_KAFKA[name]

@@ -130,8 +130,7 @@ def _sanitized(name: str) -> str:
 
 
 def _naming(config: TopicConfig, prefix: str, with_database: bool) -> Callable[[TableId], str]:
-    """The names that a strategy gives, not yet sanitized, as a function of the table. Raises ConfigError when a function of the
-    user cannot be loaded; what is returned, when that function gives no name."""
+    """The names that a strategy gives, not yet sanitized, as a function of the table."""
     strategy, delimiter = config.topic_naming_strategy.rpartition(".")[2], config.topic_delimiter
     if ":" in config.topic_naming_strategy:
         return _plugged_in(config.topic_naming_strategy, prefix, delimiter)

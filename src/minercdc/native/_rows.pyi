@@ -10,6 +10,7 @@ from minercdc.stream.events import ChangeEvent, Op, Progress, Row, TransactionIn
 
 CONSTANTS: Mapping[str, int]
 OPERATION_CODES: Mapping[str, int]
+SIZES: Mapping[str, int]
 FIELDS: tuple[str, ...]
 LARGE_CODES: frozenset[int]
 

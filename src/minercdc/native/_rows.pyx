@@ -179,6 +179,9 @@ OPERATION_CODES = {
 }
 """Those of V$LOGMNR_CONTENTS that are told apart here, beside `LARGE_CODES`."""
 
+SIZES = {"PLACEHOLDER_SIZE": PLACEHOLDER_SIZE, "RECORD_COST": RECORD_COST, "PART_BYTES": PART_BYTES}
+"""In bytes; the Python path has the same."""
+
 
 cdef int _float_text(const char *text, size_t size, int is_single, char *out) noexcept:
     """See `float_text` in core.h."""

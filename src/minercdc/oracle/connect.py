@@ -232,7 +232,7 @@ def logon_parameters(config: DatabaseConfig) -> dict[str, Any]:
 
 
 def _check_wallet(config: DatabaseConfig) -> None:
-    """Raises ConfigError when the wallet cannot be read, or the password does not open its private key. The driver would go
+    """Refuse a wallet that cannot be read, or whose private key the password does not open. The driver would go
     on without a certificate of the client then, and a server that demands one closes the connection without a reason. A
     missing wallet, or one without private key, passes."""
     file = Path(config.minercdc_database_wallet_location or "") / "ewallet.pem"

@@ -25,8 +25,9 @@ from minercdc.errors import ConfigError, FencedError
 from minercdc.native import PATH
 from minercdc.observe.http.server import Site, serve
 from minercdc.observe.http.token import http_token
+from minercdc.observe.latest_notifications import Watch
 from minercdc.observe.notifications.posting import Posting
-from minercdc.observe.notifications.stream import StreamNotices
+from minercdc.observe.notifications.thresholds import StreamNotices
 from minercdc.observe.notifications.webhook import webhook_of
 from minercdc.observe.prometheus import exposition_of
 from minercdc.observe.prometheus.otlp import exporting
@@ -34,7 +35,6 @@ from minercdc.observe.status.history import SECONDS, History
 from minercdc.observe.status.looking import SourceLook, every
 from minercdc.observe.status.model import Status
 from minercdc.observe.status.page import Page
-from minercdc.observe.watch import Watch
 from minercdc.oracle.connect import connect, database_names
 from minercdc.pipeline.engine import run
 from minercdc.pipeline.factory import build
@@ -53,8 +53,9 @@ from minercdc.stream.counters.connector import Counters
 from minercdc.stream.counters.lag_causes import Cause
 from minercdc.stream.events import Notification
 from minercdc.stream.offset import JsonValue
+from minercdc.stream.process_lock import owning, owning_name, running
 from minercdc.stream.signal import Signal
-from minercdc.stream.state_directory import make_private, owning, owning_name, running
+from minercdc.stream.state_directory import make_private
 
 _log = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ class Connector:
         self._journals = {channel: journal for channel, journal in journals.items() if channel in self._enabled}
         for channel, journal in journals.items():
             if channel not in self._enabled and journal.is_waiting:
-                _log.warning("signals of channel %s wait, which signal.enabled.channels does not have any more", channel)
+                _log.warning("signals of channel %s are waiting, but signal.enabled.channels no longer lists it", channel)
         self.counters = Counters()
         self.address = ""
         self._watch = Watch(self.counters)
@@ -95,7 +96,7 @@ class Connector:
         self._own()
 
     def _own(self) -> None:
-        """Give this instance a new identity, and build the parts of its stream with it. Raises ConfigError as `factory.build`."""
+        """Give this instance a new identity, and build the parts of its stream with it."""
         self._prepared = Prepared()
         self._ownership = Ownership(self._config.identity.name, member=self._group is not None and self._group.exists)
         self._watch.instance = self._ownership.instance
@@ -157,8 +158,7 @@ class Connector:
         self._reload.set()
 
     def _stream(self, stop: StopFlag) -> None:
-        """Run the stream until it ends; build its parts and run it again each time `reload_filters` has ended it. Raises as
-        `run`."""
+        """Run the stream until it ends; build its parts and run it again each time `reload_filters` has ended it."""
         while True:
             if self._reload.is_set():
                 self._reload.clear()
@@ -166,7 +166,7 @@ class Connector:
             run(self._parts, Reload(stop, self._reload))
             if stop.is_set() or not self._reload.is_set():
                 return
-            _log.warning("the stream begins again with the new filters")
+            _log.warning("restarting the stream with the new filters")
 
     def _capture(self, stop: StopFlag) -> None:
         self.counters.since_us = time.time_ns() // 1000
@@ -177,7 +177,7 @@ class Connector:
 
     def _stand_by(self, stop: StopFlag) -> None:
         """Wait for the turn, then capture; wait again when another instance has taken over. Ends when `stop` is set, or the
-        snapshot is complete and `snapshot.mode` does not stream. Raises as `run`."""
+        snapshot is complete and `snapshot.mode` does not stream."""
         assert self._group is not None
         while not stop.is_set():
             with closing(self._group.wait(self._ownership, self._prepared)) as wait:
@@ -217,9 +217,6 @@ class Connector:
         context. Sets `address`.
 
         :param standby: the connector is another process's for now.
-        :raises FencedError: a process of this machine runs it, which is not stopped.
-        :raises LocalServiceError: the port is taken, or (StateDirectoryError) the state directory cannot be used.
-        :raises ConfigError: figures cannot be exported.
         """
         signals = self._config.signals
         make_private(self._config.capture.minercdc_state_dir)

@@ -19,7 +19,7 @@ from minercdc.schema.table import TableId, TableNames
 from minercdc.schema.table_filter import TableFilter
 from minercdc.signals.stage_builder import mined_tables, signal_table
 from minercdc.snapshot.databases import TableDatabases
-from minercdc.snapshot.initial.start import Place
+from minercdc.snapshot.initial.snapshot_scn import Place
 
 Connect: TypeAlias = Callable[[DatabaseConfig, Literal["root", "pdb"]], oracledb.Connection]
 

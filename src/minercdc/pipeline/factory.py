@@ -26,8 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def _reserved(config: ConnectorConfig) -> dict[str, str]:
-    """Topics with state, which records may not be routed to, each with the property that names it. Raises ConfigError as
-    `TopicNames`."""
+    """Topics with state, which records may not be routed to, each with the property that names it."""
     return {one.topic: one.names for one in TopicNames(config).own.values() if one.is_state}
 
 

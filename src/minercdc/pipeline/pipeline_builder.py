@@ -56,7 +56,7 @@ from minercdc.snapshot.initial.locks import lock_of
 from minercdc.snapshot.initial.mode import Start, Steps
 from minercdc.snapshot.initial.notices import SkippedSnapshot
 from minercdc.snapshot.initial.snapshot import InitialSnapshot, RowReading, StreamStart
-from minercdc.snapshot.initial.start import Described, Fixed, fix_given, fix_handover, fix_now
+from minercdc.snapshot.initial.snapshot_scn import Described, Fixed, fix_given, fix_handover, fix_now
 from minercdc.snapshot.initial.structures import StructureSnapshot
 from minercdc.snapshot.query import query_of
 from minercdc.snapshot.reselect import RowReselect
@@ -164,7 +164,7 @@ class PipelineBuilder:
         return target.adapted(pipeline) if target else pipeline
 
     def _begin(self, stored: Offset | None) -> Begun:
-        """The parts that depend on the stored offset. Raises as `Pipeline.begin`."""
+        """The parts that depend on the stored offset."""
         configured, process = self._config.database.database_connection_adapter, self._process
         offset = adopt(stored, configured, handover_scn=self._config.capture.minercdc_handover_scn)
         recovered = self._recovered(offset)
@@ -177,7 +177,7 @@ class PipelineBuilder:
 
     def _recovered(self, offset: Offset | None) -> Tables | None:
         """The tables of the schema history at the offset; None when it cannot be used, and the structures are to be read again:
-        it is forgotten then. Raises SchemaHistoryError when they are not."""
+        it is forgotten then."""
         tables, recovered = Tables(comments=self._comments), 0
         try:
             for change in self._history.recover(offset.history if offset is not None else 0):
@@ -215,8 +215,7 @@ class PipelineBuilder:
 
     def _suspends(self, table: TableId) -> bool:
         """Whether a table with a row that cannot be decoded is suspended; logs a warning for the signal table. The signal
-        table is mined but not published, so that suspending it would help no reader. Raises as
-        `SourceDatabases.captured`."""
+        table is mined but not published, so that suspending it would help no reader."""
         if self._config.run.event_processing_failure_handling_mode != "suspend":
             return False
         if self._databases.captured(table):
@@ -338,7 +337,7 @@ class PipelineBuilder:
         return Initial(self._snapshot(known, steps, position), steps.stream)
 
     def _check(self, offset: Offset | None) -> None:
-        """Check topics and database, once in the process. Raises PrerequisiteError where one is not ready."""
+        """Check topics and database, once in the process."""
         process, prepared = self._process, self._process.instance.prepared
         of_topics = check_internal_topics(self._config, self._client)
         check = prepared.findings if prepared else check_prerequisites
@@ -376,7 +375,7 @@ class PipelineBuilder:
     def _warn_of_captured_later(self, known: Tables, position: Position) -> None:
         """Log a warning for each captured table that was not captured before and has rows of before, which nothing reads: it is in
         neither the snapshot nor the redo to come. Nothing where no rows are read of any table, and for an adapter that finds new
-        tables by itself. Raises as `captured_later`."""
+        tables by itself."""
         if self._config.snapshot.snapshot_mode in ("no_data", "recovery") or not self._factory.reads_redo:
             return
         for database, wanted in self._databases.filters.items():
@@ -400,8 +399,7 @@ class PipelineBuilder:
 
     def _steps(self, known: _Known, position: Position | None) -> Steps:
         """What is to be done before streaming; nothing when this is a restart within the process that has got somewhere.
-        Where the redo is gone and that is to be met by a new snapshot, a warning is logged. Raises as
-        `Adapter.unreadable`."""
+        Where the redo is gone and that is to be met by a new snapshot, a warning is logged."""
         exists = known.offset is not None
         steps = self._process.decide(Start(exists, exists and position is None and not known.is_handover))
         if known.is_schema_lost:
@@ -421,8 +419,7 @@ class PipelineBuilder:
             return fix_now(places, lock, redo=redo, described=self._described)
 
     def _fix(self, known: _Known, connection: oracledb.Connection) -> Fixed:
-        """The point to stream from without a snapshot of rows: the one that is configured, else now. Raises LogGapError
-        when redo from there on is gone, SourceError or PrerequisiteError when it cannot be found out."""
+        """The point to stream from without a snapshot of rows: the one that is configured, else now."""
         config, handover_scn = self._config.snapshot, self._config.capture.minercdc_handover_scn
         is_given = config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None
         if not is_given and (handover_scn is None or not known.is_handover):

@@ -8,8 +8,8 @@ from typing import Self
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.messages.record_encoder import RecordStages
+from minercdc.observe.latest_notifications import Watch
 from minercdc.observe.notifications.posting import Posting
-from minercdc.observe.watch import Watch
 from minercdc.pipeline.pipeline import Target
 from minercdc.pipeline.standby.prepared import Prepared
 from minercdc.signals.channels import SignalChannel

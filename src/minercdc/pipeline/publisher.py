@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from minercdc.errors import DecodeError, RecordSchemaError
 from minercdc.messages.transaction_marks import TransactionMarks
@@ -37,6 +38,8 @@ from minercdc.stream.offset import Offset
 
 _log = logging.getLogger(__name__)
 
+RECORD_COST: Final = 100
+"""Bytes of a record beside its value, for the bounds of a Kafka transaction; `native/_rows.pyx` counts the same."""
 _RECORDS_BETWEEN_LOOKS = 256  # at the clock, within a source transaction
 _ROWS_BY_EVENTS = 32
 _IDLE_OFFSET_S = 5.0  # an idle connector's offset is stored this often
@@ -144,7 +147,7 @@ class _Publisher:
         write, batch = self._pipeline.sink.write, self._batch
         for record in records:
             write(record)
-            batch.bytes += 100 + len(record.value or b"")
+            batch.bytes += RECORD_COST + len(record.value or b"")
         batch.records += len(records)
         counters = self._counters
         counters.records += len(records)
@@ -262,7 +265,7 @@ class _Publisher:
             self._split(row.tx, row.seq)
 
     def _refuse(self, table: TableId, row: UndecodableRow, error: DecodeError) -> None:
-        """Leave out a row that has no record. Raises `error` when the configuration says that it ends the stream."""
+        """Leave out a row that has no record."""
         self._leave_out(row, self._left_out.refuse(table, row, error))
 
     def _leave_out(self, row: UndecodableRow, suspension: Notification | None = None) -> None:
@@ -278,8 +281,7 @@ class _Publisher:
 
     def _vanished(self, row: VanishedRow) -> None:
         """Write the delete record of a key that the topic has and the table does not have any more. A key of another
-        definition is left as it is. Raises DecodeError for one that cannot be read with
-        event.processing.failure.handling.mode=fail; in other modes it is counted, and left out with a warning."""
+        definition is left as it is."""
         self._whole = False
         table = self._suspensions.name_of(row.schema.id)
         try:
@@ -334,7 +336,7 @@ class _Publisher:
     def _write_rows(self, records: Sequence[Record]) -> None:
         for record in records:
             self._write(record)
-            self._batch.bytes += 100 + len(record.value or b"")
+            self._batch.bytes += RECORD_COST + len(record.value or b"")
 
     def _note(self, progress: Progress) -> None:
         """Take note that everything up to the position of `progress` is written."""

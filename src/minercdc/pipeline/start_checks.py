@@ -1,4 +1,4 @@
-"""Checks of `minercdc check`: database, signal table, Kafka."""
+"""Checks of each start, which `minercdc check` makes too: database, signal table, Kafka."""
 
 from __future__ import annotations
 
@@ -68,8 +68,7 @@ def check_prerequisites(config: ConnectorConfig, *, first: bool = False) -> list
 
 
 def _of_tables(config: ConnectorConfig, first: bool, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-    """Findings about the captured tables: patterns that match nothing of them. With `first`, a wrong record key raises. Raises
-    as `check_prerequisites`."""
+    """Findings about the captured tables: patterns that match nothing of them. With `first`, a wrong record key raises."""
     if first:
         key = key_columns(config.filters)
         for table in tables:
@@ -79,7 +78,7 @@ def _of_tables(config: ConnectorConfig, first: bool, tables: Sequence[TableSchem
 
 def _in_secondary(config: ConnectorConfig, connection: oracledb.Connection) -> Iterator[Finding]:
     """What keeps redo from being mined in the physical standby or downstream database; the missing grants alone, when there are
-    any. Opens a session there, and closes it. Raises as `check_prerequisites`.
+    any. Opens a session there, and closes it.
 
     :param connection: to where the tables are.
     """
@@ -96,7 +95,7 @@ def _in_secondary(config: ConnectorConfig, connection: oracledb.Connection) -> I
 
 def _checked_in(config: ConnectorConfig, name: str, *, first: bool) -> list[Finding]:
     """What one of several pluggable databases lacks: only that it is not open, when it is not. Its errors name it. The signal
-    table is checked when it is there and nothing found before blocks. Raises as `check_prerequisites`."""
+    table is checked when it is there and nothing found before blocks."""
     one = of_database(config.database, name)
     needed = adapter_factory(config.database.database_connection_adapter).prerequisites
     try:

@@ -101,8 +101,7 @@ def _tables(
 
 
 def _taken(names: TopicNames, table: TableId) -> SharedTopicError | None:
-    """Claim the table's topic in `names`. Returns why it cannot have one, None when it has it. Raises ConfigError as
-    `TopicNames.of_table`."""
+    """Claim the table's topic in `names`. Returns why it cannot have one, None when it has it."""
     try:
         names.of_table(table)
     except SharedTopicError as error:

@@ -27,3 +27,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__} has no attribute {name}")
     module, attribute = _HOMES[name]
     return getattr(import_module(f"minercdc.{module}"), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -190,7 +190,7 @@ class SignalStage:
 
     def _begin(self, start: Position, state: SignalState) -> Generator[Event, None, SignalState]:
         """Act on the signals of `at_start`, and make that durable before any event of the stream: if there are any, a
-        Progress follows their events. Returns the state after that. Raises as `through`."""
+        Progress follows their events. Returns the state after that."""
         known = {snapshot.id for snapshot in state.snapshots}
         wanted = [signal for signal in self._at_start() if signal.id not in known]
         progress = Progress(start, Scn(0), 0, signals=state)
@@ -203,7 +203,7 @@ class SignalStage:
 
     def _while_paused(self, last: Progress, state: SignalState, stop: StopFlag) -> Generator[Event, None, SignalState]:
         """Take no event of the capture, but signals of the channels, until one resumes streaming; returns the state after
-        that, which is still paused when `stop` was set. Raises as `through`.
+        that, which is still paused when `stop` was set.
 
         :param last: of the stream; it is emitted again and again, so that the process goes on to answer and to check its claim.
         """
@@ -266,7 +266,7 @@ class SignalStage:
 
     def _take_progress(self, progress: Progress, state: SignalState, stop: StopFlag) -> Generator[Event, None, SignalState]:
         """Act on what was received, emit a Progress, at which the stream is whole, with the state of what is still to do, and
-        then what may be delivered; returns the state after that. Raises as `through`."""
+        then what may be delivered; returns the state after that."""
         if progress.committed is not None:
             self._emitted_scn = max(self._emitted_scn, progress.committed.commit_scn)
         state = yield from self._act_on_received(progress, state)
@@ -275,7 +275,7 @@ class SignalStage:
 
     def _act_on_received(self, progress: Progress, state: SignalState) -> Generator[Event, None, SignalState]:
         """Poll the channels if it is time, and act on every signal received; yields the events of that, and returns the state
-        after them. Raises as `through`."""
+        after them."""
         self._poll_channels(state)
         received, self._received = self._received, []
         state, self._marks = replace(state, taken={**state.taken, **self._marks}), {}
@@ -286,7 +286,7 @@ class SignalStage:
 
     def _poll_channels(self, state: SignalState) -> None:
         """Read the channels, when `interval` has passed since the last time; `_act_on_received` acts on what they have, and
-        marks it as taken. Notes whether there is a stop-snapshot. Raises as `SignalChannel.poll`."""
+        marks it as taken. Notes whether there is a stop-snapshot."""
         if self._clock() - self._polled_at < self._interval:
             return
         self._polled_at = self._clock()
@@ -305,7 +305,6 @@ class SignalStage:
 
         The stream waits for a blocking snapshot, so the channels are polled between its steps. When one has a stop-snapshot, the
         read ends where it is, as if the connector had been killed there. The signals are acted on, and the rest is read on.
-        Raises as `through`.
         """
         while True:
             self._interrupting = False
@@ -358,7 +357,7 @@ class SignalStage:
         """Steps with what may be delivered now, of resumptions, incremental and blocking snapshots in this order.
 
         Rows that are read may show commits at their SCN before the stream does. So incremental chunks wait for a blocking
-        snapshot, and neither kind reads below the SCN of what the other has emitted. Raises as `through`.
+        snapshot, and neither kind reads below the SCN of what the other has emitted.
         """
         if self._resumptions:
             begun = self._resumptions.begun
@@ -384,7 +383,7 @@ class SignalStage:
         self, received: Sequence[Received], state: SignalState, progress: Progress, time_us: int
     ) -> Iterator[Acted]:
         """Finish what earlier signals left to do in the capture (`Actions.after`), then act on the signals one after the
-        other; yields the events of each, and the state after them. Raises as `through`."""
+        other; yields the events of each, and the state after them."""
         finished = self._actions.after(state, time_us)
         state = finished[1]
         yield finished
@@ -400,7 +399,7 @@ class SignalStage:
         `steps`, when a stop-snapshot was received.
 
         A Progress before a step with events says that more follows, so that many chunks share a Kafka transaction. A step without
-        events makes what came before durable. Raises as `through`.
+        events makes what came before durable.
         """
         held = progress
         with closing(steps):

@@ -274,7 +274,7 @@ def _conditions(data: Data) -> Sequence[tuple[str, str]]:
 
 
 def _without_end(text: str) -> str:
-    """A filter as it may stand in parentheses. Raises SignalRefused for one of comments and blanks only: the whole table would be read."""
+    """A filter as it may stand in parentheses."""
     found = without_end(text).strip()
     if text and not found:
         raise SignalRefused(f"filter {text!r} has no condition and no SELECT in it")

@@ -128,8 +128,7 @@ def _moved(image: bytes, minutes: int) -> str:
 
 
 def _minutes_east(zone: str) -> int:
-    """By how many minutes DBTIMEZONE is ahead of UTC. Raises ValueDecodeError for a region: only the database knows its
-    offset at a given time."""
+    """By how many minutes DBTIMEZONE is ahead of UTC."""
     match = _OFFSET.fullmatch(zone.strip())
     if match is None:
         raise ValueDecodeError(

@@ -12,7 +12,7 @@ from minercdc.capture.fors_olr.position import ForsPosition
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark
 from minercdc.capture.olr.message import Place
 from minercdc.capture.olr.position import OlrPosition
-from minercdc.capture.stored_position import loaded
+from minercdc.capture.position_json import loaded
 from minercdc.capture.txlog.position import TxlogPosition
 from minercdc.errors import ConfigError
 from minercdc.stream.offset import Position

@@ -7,7 +7,7 @@ from io import StringIO
 from rich.console import Console
 
 from minercdc.cli.display import Rate, TerminalPanel, summary
-from minercdc.observe.watch import Watch
+from minercdc.observe.latest_notifications import Watch
 from minercdc.stream.counters.connector import Counters
 from minercdc.stream.offset import AdHocSnapshot, SignalState, TableRead
 

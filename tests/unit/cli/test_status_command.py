@@ -14,9 +14,9 @@ from rich.table import Table
 from minercdc.cli.json_log import JsonLines
 from minercdc.cli.output import output
 from minercdc.cli.status import view
+from minercdc.observe.latest_notifications import Watch
 from minercdc.observe.status.history import History
 from minercdc.observe.status.model import Status
-from minercdc.observe.watch import Watch
 from minercdc.stream.counters.connector import Counters, TableScan
 from minercdc.stream.counters.mining import BufferedTransaction
 from minercdc.stream.counters.source import SourceFigures, SourceTransaction

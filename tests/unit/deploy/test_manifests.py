@@ -16,8 +16,8 @@ import yaml
 
 from minercdc.config.load import load_config
 from minercdc.observe.http.server import serve
+from minercdc.observe.latest_notifications import Watch
 from minercdc.observe.prometheus import exposition_of
-from minercdc.observe.watch import Watch
 from minercdc.stream.counters.connector import Counters
 
 ROOT = Path(__file__).parents[3]

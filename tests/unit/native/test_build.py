@@ -11,7 +11,9 @@ import pytest
 from tests.native_pair import BUILT_HERE, HAS_COMPILER
 
 from minercdc import native
-from minercdc.capture.logminer.session.row import LARGE_CODES, OpCode
+from minercdc.capture.logminer.kept.rows import PART_BYTES
+from minercdc.capture.logminer.session.row import LARGE_CODES, PLACEHOLDER_ROW_ID, OpCode
+from minercdc.pipeline.publisher import RECORD_COST
 
 
 @pytest.mark.skipif(not HAS_COMPILER, reason="no C compiler, or no headers of Python")
@@ -37,6 +39,13 @@ def test_both_paths_know_the_same_operation_codes() -> None:
     assert native.rows is not None
     assert {name: OpCode[name] for name in native.rows.OPERATION_CODES} == native.rows.OPERATION_CODES
     assert native.rows.LARGE_CODES == LARGE_CODES
+
+
+@pytest.mark.skipif(native.rows is None, reason="no native path")
+def test_both_paths_count_with_the_same_sizes() -> None:
+    assert native.rows is not None
+    sizes = {"PLACEHOLDER_SIZE": len(PLACEHOLDER_ROW_ID), "RECORD_COST": RECORD_COST, "PART_BYTES": PART_BYTES}
+    assert sizes == native.rows.SIZES
 
 
 def test_the_line_of_make_install_says_what_is_in_use(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,10 @@ import pytest
 from pydantic import SecretStr
 
 from minercdc.config.source.signals import NotificationConfig
+from minercdc.observe.latest_notifications import Watch
 from minercdc.observe.notifications.posting import Posting
-from minercdc.observe.notifications.stream import StreamNotices
+from minercdc.observe.notifications.thresholds import StreamNotices
 from minercdc.observe.notifications.webhook import Webhook
-from minercdc.observe.watch import Watch
 from minercdc.stream.counters.connector import Counters
 from minercdc.stream.counters.mining import BufferedTransaction
 from minercdc.stream.counters.source import SourceFigures, SourceTransaction

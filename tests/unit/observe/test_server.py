@@ -21,8 +21,8 @@ from minercdc.errors import LocalServiceError
 from minercdc.observe.http.client import post_signal
 from minercdc.observe.http.server import LONGEST_BODY, Site, serve
 from minercdc.observe.http.token import kept_token, token_file
+from minercdc.observe.latest_notifications import Watch
 from minercdc.observe.prometheus import exposition_of
-from minercdc.observe.watch import Watch
 from minercdc.signals.channels import SignalJournal
 from minercdc.stream.counters.connector import Counters, SuspendedShow
 from minercdc.stream.offset import Resumption, SignalState

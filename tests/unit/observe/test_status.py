@@ -10,11 +10,11 @@ from importlib import resources
 
 import pytest
 
+from minercdc.observe.latest_notifications import Watch
 from minercdc.observe.status.history import History
 from minercdc.observe.status.model import Status
 from minercdc.observe.status.page import Page
 from minercdc.observe.status.sentence import seconds_text, sentence
-from minercdc.observe.watch import Watch
 from minercdc.stream.counters.connector import Counters, RequestedScan, SuspendedShow, TableScan
 from minercdc.stream.counters.lag_causes import Cause, TimeSpent
 from minercdc.stream.counters.mining import BufferedTransaction

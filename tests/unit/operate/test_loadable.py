@@ -14,7 +14,7 @@ from minercdc.cli import app
 from minercdc.config.load import load_config
 from minercdc.errors import ConfigError
 from minercdc.operate.check.config_imports import not_loadable
-from minercdc.sinks.kafka.client_settings import refused_settings
+from minercdc.sinks.kafka.refused_settings import refused_settings
 
 HERE = __name__
 

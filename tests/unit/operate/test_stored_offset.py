@@ -17,7 +17,7 @@ from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import SchemaChange, Scn
 from minercdc.stream.offset import Offset
 from minercdc.stream.offset_json import offset_to_bytes
-from minercdc.stream.state_directory import is_running, running
+from minercdc.stream.process_lock import is_running, running
 
 
 def shape(name: str, *columns: str, version: int = 1) -> TableSchema:

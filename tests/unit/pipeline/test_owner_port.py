@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from minercdc.local.ports import free_port
 from minercdc.observe.http.server import serve
+from minercdc.observe.latest_notifications import Watch
 from minercdc.observe.prometheus import exposition_of
-from minercdc.observe.watch import Watch
 from minercdc.pipeline.standby.owner_port import OwnerPort
 from minercdc.pipeline.standby.turn import Port
 from minercdc.sinks.kafka.ownership import Claim

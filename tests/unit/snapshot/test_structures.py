@@ -14,9 +14,9 @@ from minercdc.config.sections import SnapshotConfig
 from minercdc.errors import SourceError
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
-from minercdc.snapshot.initial import start
+from minercdc.snapshot.initial import snapshot_scn
 from minercdc.snapshot.initial.notices import deferred_started
-from minercdc.snapshot.initial.start import Fixed, Place, fix_given
+from minercdc.snapshot.initial.snapshot_scn import Fixed, Place, fix_given
 from minercdc.snapshot.initial.structures import StructureSnapshot
 from minercdc.stream.events import Progress, Scn
 from minercdc.stream.offset import AdHocSnapshot
@@ -34,8 +34,8 @@ def test_a_start_in_the_past_claims_no_delivered_time() -> None:
 
 @pytest.mark.parametrize("given", [{"minercdc.start.scn": 9}, {"minercdc.start.timestamp": "2026-01-01T00:00:00"}])
 def test_a_start_in_the_future_names_its_property(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start, "present_scn", lambda _: Scn(8))
-    monkeypatch.setattr(start, "scn_of_time", lambda *_: Scn(9))
+    monkeypatch.setattr(snapshot_scn, "present_scn", lambda _: Scn(8))
+    monkeypatch.setattr(snapshot_scn, "scn_of_time", lambda *_: Scn(9))
     config = SnapshotConfig(**{"snapshot.mode": "no_data", **given})
     with pytest.raises(SourceError, match=next(iter(given)).replace(".", r"\.")):
         fix_given([Place(cast(oracledb.Connection, None), TableFilter(), "DB")], config, lambda scn: scn)

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from minercdc.errors import FencedError
-from minercdc.stream.state_directory import is_owned, owning, owning_name
+from minercdc.stream.process_lock import is_owned, owning, owning_name
 
 _OWNER = """
 import sys, time
 from pathlib import Path
-from minercdc.stream.state_directory import owning, owning_name
+from minercdc.stream.process_lock import owning, owning_name
 with owning(Path(sys.argv[1]), "a/b"), owning_name(sys.argv[1], "a/b"):
     print("owns", flush=True)
     sys.stdin.read()

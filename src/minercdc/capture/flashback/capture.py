@@ -32,7 +32,7 @@ from minercdc.capture.flashback.tables_reader import Read, TablesReader
 from minercdc.capture.flashback.undo import Stability, UndoWatch
 from minercdc.capture.flashback.version import Version
 from minercdc.capture.flashback.window_end import WindowEnd
-from minercdc.capture.stored_position import loaded
+from minercdc.capture.position_json import loaded
 from minercdc.config.sections import CaptureConfig
 from minercdc.config.source.flashback import FlashbackConfig, Strategy
 from minercdc.config.source.table_names import given_for
@@ -181,8 +181,7 @@ class FlashbackCapture:
 
     def _open(self, position: FlashbackPosition, stop: StopFlag) -> Generator[Event, None, _Opened | None]:
         """Read the window that begins at `position.next`; yields idle Progress meanwhile. None when it is empty, DDL does not
-        stop (with a warning), or `stop` is set; else `tables` has the present shapes then. Raises as `WindowEnd.choose`, and
-        errors of the database; a table that cannot be read is in the result, not an error."""
+        stop (with a warning), or `stop` is set; else `tables` has the present shapes then."""
         connection, reader = self._sessions()
         clock, zone = host_clock(connection)
         utc_us = int((clock - zone).replace(tzinfo=UTC).timestamp() * 1_000_000)

@@ -23,7 +23,7 @@ from minercdc.capture.fors_olr.session import Opening, Session, connected
 from minercdc.capture.fors_olr.shapes import Shapes
 from minercdc.capture.fors_olr.table_list import TableList
 from minercdc.capture.open_transactions import OldestUndelivered
-from minercdc.capture.stored_position import loaded
+from minercdc.capture.position_json import loaded
 from minercdc.errors import TransientSourceError, UnknownSourceError
 from minercdc.oracle.scn import host_clock
 from minercdc.stream.contracts import StopFlag

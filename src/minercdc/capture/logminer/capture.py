@@ -26,6 +26,7 @@ from minercdc.capture.logminer.buffer.delivery import Delivery
 from minercdc.capture.logminer.buffer.spill import check_directory
 from minercdc.capture.logminer.buffer.transactions import Transaction, shown, transaction_buffer
 from minercdc.capture.logminer.buffer.users import user_filter
+from minercdc.capture.logminer.database_identity import check_database, identified
 from minercdc.capture.logminer.kept.files import KeptFiles
 from minercdc.capture.logminer.kept.keeping import KeepingRules, load
 from minercdc.capture.logminer.logs.mining_database import check_place
@@ -45,9 +46,9 @@ from minercdc.capture.logminer.session.row import ContinuationJoiner, LogMinerRo
 from minercdc.capture.logminer.session.table_names import ObjectNames
 from minercdc.capture.logminer.session.waiting import PassPause, ticks
 from minercdc.capture.logminer.sql_redo.decoding import DecodingOptions, TransactionDecoder
-from minercdc.capture.logminer.start import check_database, check_lost, identified, with_pdbs
+from minercdc.capture.logminer.start import check_lost, with_pdbs
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
-from minercdc.capture.stored_position import loaded
+from minercdc.capture.position_json import loaded
 from minercdc.errors import LogGapError, MiningSessionError
 from minercdc.oracle.fetching.prefetch import prefetch
 from minercdc.oracle.scn import current_scn, host_clock, last_redo, oldest_undecided_scn, open_transactions

@@ -23,7 +23,7 @@ from minercdc.capture.olr.protobuf_format import read_protobuf
 from minercdc.capture.olr.protocol import Request, RequestCode
 from minercdc.capture.olr.shapes import Shapes
 from minercdc.capture.open_transactions import OldestUndelivered
-from minercdc.capture.stored_position import loaded
+from minercdc.capture.position_json import loaded
 from minercdc.errors import MinerCdcError, TransientSourceError, UnknownSourceError
 from minercdc.stream.contracts import StopFlag
 from minercdc.stream.events import Event, Progress, Scn

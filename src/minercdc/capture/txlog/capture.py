@@ -21,7 +21,7 @@ import oracledb
 
 from minercdc.capture.flashback.dictionary import Dictionary
 from minercdc.capture.flashback.shapes import announce, follow, version_of
-from minercdc.capture.stored_position import loaded
+from minercdc.capture.position_json import loaded
 from minercdc.capture.txlog.alert import AlertWatch
 from minercdc.capture.txlog.names import PURGED, SOURCES, view_of
 from minercdc.capture.txlog.position import TxlogPosition

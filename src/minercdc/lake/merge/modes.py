@@ -118,7 +118,7 @@ _DELETED = "op = 'd'"
 
 def soft_matches(key_since: int) -> str:
     """SQL condition that a change `c` may be one of row `t`. A row that went under another key, or in a table that was dropped
-    since, is another one, though its key be equal.
+    since, counts as another row, even if its key is the same.
 
     :param key_since: SCN from which on the table has its key; 0 for always.
     """

@@ -211,8 +211,7 @@ class _Reader:
         goal: Applied,
         read: int,
     ) -> DataFrame | None:
-        """The rows at a goal, from those that are there at `applied`; None for none. Raises LakeError where the records
-        between do not say it: `refuse_unplaced`, or a key with a column that the table has no more."""
+        """The rows at a goal, from those that are there at `applied`; None for none."""
         truncate = self._lake.minercdc_lake_truncate == "apply"
         work = pending(table, arrivals, applied, goal, truncate=truncate, read=read)
         present = None if work.clears else present

@@ -130,8 +130,7 @@ def _whole(value: int, spark_type: str) -> int:
 
 
 def _exact(value: Decimal, spark_type: str, *, rounds: bool = False) -> Decimal:
-    """The value with the scale of a DECIMAL. Raises ValueError for too many digits; for digits beyond the scale only if not
-    `rounds`."""
+    """The value with the scale of a DECIMAL."""
     found = _DECIMAL.fullmatch(spark_type)
     assert found is not None
     precision, scale = int(found[1]), int(found[2])
@@ -186,8 +185,7 @@ def _is_leap(year: int) -> bool:
 
 
 def _days(year: int, month: int, day: int) -> int:
-    """Days since the epoch in the Gregorian calendar, carried back beyond 1582; year 0 is 1 BC. Raises ValueError for a
-    month beyond 1 to 12 or a day beyond 1 to 31; else a day need not be of its month."""
+    """Days since the epoch in the Gregorian calendar, carried back beyond 1582; year 0 is 1 BC."""
     if not (1 <= month <= 12 and 1 <= day <= 31):
         raise ValueError((year, month, day))
     shifted = year - (month <= 2)

@@ -33,8 +33,8 @@ from minercdc.messages.dead_letter import dead_letter
 from minercdc.messages.envelope import connect_schema
 from minercdc.messages.envelope.row_format import NO_TRANSACTION, Frame
 from minercdc.messages.envelope.run_encoder import RunEncoder
+from minercdc.messages.envelope.skip_unchanged import is_unchanged
 from minercdc.messages.envelope.table_format import ROWID_KEY, TableFormat, TableFormats
-from minercdc.messages.envelope.unchanged import is_unchanged
 from minercdc.messages.envelope.vanished import fits_key, fits_row, members, print_vanished
 from minercdc.messages.formats.connect import WITHOUT_SCHEMA, payload_of
 from minercdc.messages.moved_keys import MovedKeys
@@ -186,7 +186,7 @@ class EnvelopeEncoder:
             self._ns, self._end = ns, _end(ns)
 
     def _encode_other(self, event: Event) -> Sequence[Record]:
-        """Records of events other than row changes; none of those whose topics are not wanted. Raises as `encode`."""
+        """Records of events other than row changes; none of those whose topics are not wanted."""
         if isinstance(event, UndecodableRow):
             return (dead_letter(self._dead_letters, event),) if self._dead_letters else ()
         if isinstance(event, Notification):
@@ -200,9 +200,7 @@ class EnvelopeEncoder:
     def _print(
         self, compiled: TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
     ) -> tuple[bytes | None, bytes]:
-        """(key, value) of a change, key None for a row without one; `_look_at_clock` was called before. Raises
-        MissingKeyError when redo does not hold the key, SchemaMismatchError for a key that is the ROWID without one,
-        ValueDecodeError for a value that does not fit."""
+        """(key, value) of a change, key None for a row without one; `_look_at_clock` was called before."""
         try:
             source = self._source.of_change(event, compiled.source)
             if self._counts is not None:
@@ -278,7 +276,7 @@ class EnvelopeEncoder:
         return Record(compiled.topic, None, value, partition=0)
 
     def _format_of(self, schema: TableSchema) -> TableFormat:
-        """The table version's format. Raises as `encode`."""
+        """The table version's format."""
         found = self._formats.of(schema)
         self._schema, self._format = schema, found
         return found

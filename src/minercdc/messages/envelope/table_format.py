@@ -171,7 +171,7 @@ class TableFormats:
         return compiled
 
     def _printed(self, schema: TableSchema, i: int, name: str, codec: Codec) -> PrintedColumn:
-        """How a published column is printed, which may be masked, hashed or cut. Raises as `ColumnChanges.rule_of`."""
+        """How a published column is printed, which may be masked, hashed or cut."""
         column = schema.columns[i]
         rule = self._changes.rule_of(schema.id, column)
         if rule is None:
@@ -181,7 +181,7 @@ class TableFormats:
         return PrintedColumn(name, i, made, *texts, large=is_large(column), masked=rule.kind == "mask")
 
     def _field(self, schema: TableSchema, i: int, name: str, codec: Codec) -> connect_schema.Schema:
-        """The schema of a published column, with what `ColumnChanges.parameters` adds. Raises as that."""
+        """The schema of a published column, with what `ColumnChanges.parameters` adds."""
         column = schema.columns[i]
         made = _field(name, column, codec)
         if parameters := self._changes.parameters(schema.id, column):
@@ -206,7 +206,7 @@ class TableFormats:
             raise RecordSchemaError("; ".join(error.problems), where=where, hint=hint) from None
 
     def _field_names(self, schema: TableSchema, key: tuple[int, ...], topic: str) -> list[str]:
-        """Names of the columns in records. Raises RecordSchemaError when two of the key, or of the value, become the same."""
+        """Names of the columns in records."""
         names = [self._field_name(column.name) for column in schema.columns]
         published = [i for i, column in enumerate(schema.columns) if self._published(schema.id, column)]
         for positions in (published, key):

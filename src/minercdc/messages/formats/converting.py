@@ -233,8 +233,7 @@ class _ConvertingEncoder:
         self._converter = converter
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """The records of the wrapped encoder, rewritten. Raises as it, and as `RecordConverter.record`; for records of no
-        table as `other`. A RecordSchemaError names the table."""
+        """The records of the wrapped encoder, rewritten. A RecordSchemaError names the table."""
         table = _table_of(event)
         if table is None:
             return [self._converter.other(record) for record in self._encoder.encode(event)]

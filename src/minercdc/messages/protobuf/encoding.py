@@ -56,7 +56,7 @@ def message_index(*places: int) -> bytes:
 
 
 def _struct(message: Message) -> _Convert:
-    """A function from a struct to the values of its message's fields. It raises as that of `compile_writer`."""
+    """A function from a struct to the values of its message's fields."""
     names = [field_name(field.number) for field in message.fields]
     required = [field for field in message.fields if field.label != "repeated" and not field.schema.get("optional")]
     picked, needed = _picked(message.fields), _picked(required)

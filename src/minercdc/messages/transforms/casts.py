@@ -177,9 +177,7 @@ def _target(schema: Schema, target: str) -> Schema:
 
 
 def _reading(schema: Schema, options: options_of.TimestampConverter, pieces: Sequence[str]) -> Callable[[Any], int]:
-    """A function that makes microseconds since the epoch of a value that is not null. Raises ValueDecodeError for a type
-    that is not read as a time; the function, for a text that is not of the format, and ValueError for one that is
-    not a time."""
+    """A function that makes microseconds since the epoch of a value that is not null."""
     kind, name = schema["type"], schema.get("name")
     if name in _TEMPORAL:
         factor = _DAY if name == DATE else 1000

@@ -143,8 +143,7 @@ class _TransformingEncoder:
         self._transformer = transformer
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """The records of the wrapped encoder, transformed, without those that are left out. Raises as it, and as
-        `RecordTransformer.record` for changes of rows, with table and key; as `other` for the rest."""
+        """The records of the wrapped encoder, transformed, without those that are left out."""
         records = self._encoder.encode(event)
         if not isinstance(event, ChangeEvent):
             return [done for record in records if (done := self._transformer.other(record)) is not None]

@@ -97,8 +97,7 @@ def route_by_expression(options: RouteByExpression) -> Transform:
 
 def _guarded(options: Expression, transform: Transform) -> Transform:
     """`transform`, made only of records of the topics that the options name, the others staying as they are; of records
-    without value as `null_handling_mode` says: kept, left out, or transformed, too. It raises as `transform`, and
-    TimeoutError when the pattern of topics takes too long."""
+    without value as `null_handling_mode` says: kept, left out, or transformed, too."""
     topics = regex.compile(options.topic_regex) if options.topic_regex else None
 
     def guarded(record: ConnectRecord) -> ConnectRecord | None:

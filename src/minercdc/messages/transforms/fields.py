@@ -272,7 +272,7 @@ def value_to_key(options: options_of.ValueToKey) -> Transform:
     def transform(record: ConnectRecord) -> ConnectRecord:
         if record.value is None:
             raise ValueDecodeError(
-                "a record without value, as a tombstone, has no fields to make a key of",
+                "a record without a value (such as a tombstone) has no fields to build a key from",
                 hint="Exclude tombstones: tombstones.on.delete=false, or a predicate RecordIsTombstone with negate=true.",
             )
         schema = by_schema(record.value.schema)

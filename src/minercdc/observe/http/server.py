@@ -33,7 +33,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from minercdc.errors import LocalServiceError
 from minercdc.observe.http.access import Access, hosts_of
 from minercdc.observe.http.signals import Journal, SignalReceiver
-from minercdc.observe.watch import Watch
+from minercdc.observe.latest_notifications import Watch
 from minercdc.stream.offset import JsonValue
 
 _log = logging.getLogger(__name__)

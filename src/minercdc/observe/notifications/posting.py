@@ -8,8 +8,8 @@ from collections import deque
 
 from minercdc.config.source.signals import NotificationConfig
 from minercdc.messages.notification import document
+from minercdc.observe.latest_notifications import Watch
 from minercdc.observe.notifications.webhook import Webhook
-from minercdc.observe.watch import Watch
 from minercdc.stream.events import Notification
 
 _log = logging.getLogger(__name__)

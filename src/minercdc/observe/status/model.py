@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from math import isnan
 
+from minercdc.observe.latest_notifications import Watch
 from minercdc.observe.prometheus.lag import lag_parts
 from minercdc.observe.status.history import History
 from minercdc.observe.status.sentence import eta_seconds, sentence
-from minercdc.observe.watch import Watch
 from minercdc.stream.counters.connector import Counters
 from minercdc.stream.counters.lag_causes import MEANINGS, Cause
 from minercdc.stream.offset import JsonValue

@@ -17,7 +17,7 @@ from minercdc.errors import ConfigError
 from minercdc.messages.envelope.custom_converters import column_codecs
 from minercdc.messages.topics import TopicNames
 from minercdc.messages.transforms.catalog import chain_of
-from minercdc.sinks.kafka.client_settings import refused_settings
+from minercdc.sinks.kafka.refused_settings import refused_settings
 from minercdc.snapshot.initial.locks import lock_of
 from minercdc.snapshot.initial.mode import decision_of
 from minercdc.snapshot.query import query_of

@@ -37,7 +37,7 @@ from minercdc.sinks.kafka.ownership import Ownership
 from minercdc.sinks.opening import open_sink
 from minercdc.stream.contracts import OffsetSink
 from minercdc.stream.offset import Offset, Position, SignalState
-from minercdc.stream.state_directory import is_owned, is_running
+from minercdc.stream.process_lock import is_owned, is_running
 from minercdc.values.supported import without_unsupported
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 import oracledb
 
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.stored_position import loaded
+from minercdc.capture.position_json import loaded
 from minercdc.capture.table_selection import captured_by, table_filters
 from minercdc.config.in_force import HIDDEN, in_force
 from minercdc.config.load import SECTIONS, ConnectorConfig

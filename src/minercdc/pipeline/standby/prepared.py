@@ -51,7 +51,7 @@ class Prepared:
                 if client.ends(topics.schema_history):
                     self.records = self.history.read_on(client, topics.schema_history)
             except MinerCdcError as error:
-                _log.info("the schema history is not read ahead: %s", error.message)
+                _log.info("cannot read the schema history in advance: %s", error.message)
             self._next_history = self._monotonic() + _HISTORY_SECONDS
         if now >= self._next_database:
             self._check(config)

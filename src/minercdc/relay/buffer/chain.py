@@ -86,9 +86,7 @@ class ChainedFeed:
                 place = None
 
     def _advance(self, place: Checkpoint | None) -> Checkpoint:
-        """Read on at a place, None for after the newest window; returns the next place. Raises as `Connection`, but for a
-        FellOffError that `_skip` gets over; RelayDataError for damaged events; and what buffer, registry and files
-        raise."""
+        """Read on at a place, None for after the newest window; returns the next place."""
         try:
             return self._step(self._begin() if place is None else place)
         except FellOffError as error:
@@ -96,7 +94,7 @@ class ChainedFeed:
 
     def _begin(self) -> Checkpoint:
         """Where to go on: after the newest window; of an empty start, at the oldest window of the upstream relay. Reads
-        sources and schemas first. Raises as `_advance`."""
+        sources and schemas first."""
         self._window.clear()
         self._adopt()
         if self._buffer.state.max_scn < 0:
@@ -148,7 +146,7 @@ class ChainedFeed:
 
     def _windows(self, data: bytes) -> Iterator[Window]:
         """The windows that are whole now; the rest stays for the next answer. Schemas are requested again for an event with
-        an unknown one. Raises RelayDataError for a damaged event, and as `Connection`."""
+        an unknown one."""
         at, view = 0, memoryview(data)
         while at + LENGTH_AT + 4 <= len(data):
             length = int(LENGTH.unpack_from(data, at + LENGTH_AT)[0])

@@ -86,7 +86,7 @@ class SnapshotBootstrap:
             raise RelayError(
                 f"source {source.name} cannot be read from the database: "
                 + (f"there is no table {name}" if name else "the relay does not say of which table it is"),
-                hint="Subscribe to sources whose tables are there.",
+                hint="Subscribe only to sources whose tables exist.",
             )
         return without_unsupported(found[0])
 

@@ -263,8 +263,7 @@ class RelayClient:
                 committed = after if after.window_offset == WHOLE_WINDOW else committed
 
     def _pause(self, received: Received, seconds: float, empty: int, stop: StopFlag) -> None:
-        """Nothing came: a larger buffer is due, or a rest, unless the relay has waited by itself. Raises RelayError for an
-        event larger than the largest buffer.
+        """Nothing came: a larger buffer is due, or a rest, unless the relay has waited by itself.
 
         :param seconds: that the request took.
         :param empty: answers without events so far, one after the other.
@@ -282,8 +281,7 @@ class RelayClient:
             stop.wait(min(0.5, 0.01 * 2 ** min(empty, 6)))
 
     def _register(self) -> None:
-        """Learn the sources that are wanted, and all versions of their schemas. Raises RelayError for one that is not
-        there, else as `Connection`."""
+        """Learn the sources that are wanted, and all versions of their schemas."""
         there = self._connection.sources()
         wanted = [one for one in there if not self._wanted or one.id in self._wanted or one.name in self._wanted]
         missing = {str(one) for one in self._wanted} - {str(one.id) for one in wanted} - {one.name for one in wanted}
@@ -297,9 +295,7 @@ class RelayClient:
         self._sources = {one.id: one for one in wanted}
 
     def _take(self, place: Checkpoint, received: Received, stop: StopFlag) -> Checkpoint:
-        """Hand over the events that came, until `stop` is set; returns the place after the last one that was handed over.
-        Raises RelayDataError for damaged events and such with an unknown schema, what the consumer and the checkpoints
-        raise, and as `_register`."""
+        """Hand over the events that came, until `stop` is set; returns the place after the last one that was handed over."""
         for event in whole_events(received.data):
             place = self._hand_over(place, event)
             if stop.is_set():

@@ -256,8 +256,7 @@ class Requests:
 
     def _command(self, rest: list[str], _: Mapping[str, str]) -> Reply:
         """Carry out the command of /relayCommand/NAME, and answer its text; an unknown one is answered with the names there
-        are. Raises RefusedError where commands are off, or the command fails by an OSError; and what it raises as
-        RelayError."""
+        are."""
         if self._commands is None:
             raise RefusedError(
                 "RequestProcessingException", "commands are off in this relay: minercdc.relay.commands turns them on"

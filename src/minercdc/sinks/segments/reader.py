@@ -195,8 +195,7 @@ class SegmentLog:
 
     def _frames(self, number: int, begin: int, until: int | None = None, *, complete: bool = False) -> Iterator[Frame]:
         """Valid frames of a segment from byte `begin` on, to byte `until` or its end; a tail that is not valid and has no
-        commit is left out. Raises SinkError for damage, which is a frame that is not valid with a commit after it; before
-        that it waits, as a writer may be cutting off an older tail.
+        commit is left out.
 
         :param complete: another segment follows this one, which ended with a commit: anything that is not valid is damage.
         """

@@ -142,7 +142,7 @@ class Resumptions:
 
     def _begin_requested(self, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
         """Begin what signals `resume-table` requested, in their order, or refuse it. One whose table a blocking snapshot
-        reads waits. Raises as `step`."""
+        reads waits."""
         for signal_id, table in state.resumes:
             entry = self._suspended.find(table)
             if entry is not None and self._is_read_whole(state, table):
@@ -161,7 +161,7 @@ class Resumptions:
 
     def _begin_again(self, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
         """Begin once more, for the same signal, with tables of which rows from before the repair came after they were read
-        (`SuspendedTable.again`). Raises as `step`."""
+        (`SuspendedTable.again`)."""
         for entry in [one for one in self._suspended.tables() if one.again]:
             if self._is_read_whole(state, entry.table):
                 continue
@@ -174,7 +174,7 @@ class Resumptions:
         """Begin with tables that may be read again by themselves (`automatic`), and whose cause is gone by the dictionary.
 
         Where the dictionary never showed the cause, the table was repaired before we looked, or the cause is another one. Such a
-        table is tried a few times only. Raises as `step`.
+        table is tried a few times only.
         """
         for entry in self.suspended():
             table = entry.table
@@ -204,8 +204,7 @@ class Resumptions:
         time_us: int,
         known: Resumption | None = None,
     ) -> Iterator[Step]:
-        """End the suspension of a table, and request the snapshot that reads it; of a dropped table only the former. Raises
-        as `step`.
+        """End the suspension of a table, and request the snapshot that reads it; of a dropped table only the former.
 
         :param before: the state to be stored until the suspension has ended; `state` the one that its members are taken from
             then.
@@ -236,9 +235,7 @@ class Resumptions:
         if known is None:
             collections = signal_answers.joined(snapshot.collections)
             reports.append(signal_answers.answer(_signal(signal_id), "ACCEPTED", time_us, data_collections=collections))
-        _log.info(
-            "%s is not suspended any more; it is read again, for SCN %d and later", entry.table, resumption.covered_scn
-        )
+        _log.info("%s is no longer suspended; reading it again from SCN %d", entry.table, resumption.covered_scn)
         yield [*reports, SuspensionChange(entry.table, None), signal_answers.started(snapshot, time_us)], state
 
     # ---- what goes on ----
@@ -316,8 +313,7 @@ class Resumptions:
     # ---- questions and answers ----
 
     def _obstacle(self, entry: SuspendedTable) -> str:
-        """Why a table cannot be read again yet, '' when no cause is known. Raises TransientSourceError; the message of any
-        other error is such a cause."""
+        """Why a table cannot be read again yet, '' when no cause is known."""
         try:
             return self._refused(entry.table) or self._source.obstacle(self._names.table(entry.table), entry.code)
         except TransientSourceError:
@@ -326,7 +322,7 @@ class Resumptions:
             return f"whether it can be decoded cannot be found out: {error.message}"
 
     def _refused(self, table: str) -> str:
-        """Why a table cannot have its topic, with the hint; '' when it can. Raises ConfigError as `TopicNames.refusal`."""
+        """Why a table cannot have its topic, with the hint; '' when it can."""
         error = self._refusal(self._names.table(table))
         return f"{error.message}. {error.hint}" if error else ""
 

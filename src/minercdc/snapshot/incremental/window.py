@@ -73,7 +73,7 @@ class Changes:
         return bool(self._keys) and any(table in self._keys for table in tables)
 
     def forget(self) -> None:
-        """Note no changes any more, and forget those noted; `floor` stays."""
+        """Note no changes from now on, and forget those already noted; `floor` stays."""
         self._keys.clear()
         self._emptied.clear()
         self._pruned = 0

@@ -26,7 +26,7 @@ from minercdc.snapshot.databases import TableDatabases
 from minercdc.snapshot.initial.delivery import SnapshotRows
 from minercdc.snapshot.initial.notices import InitialNotices, deferred_started
 from minercdc.snapshot.initial.rowid_ranges import cuts_of
-from minercdc.snapshot.initial.start import Fixed, describe
+from minercdc.snapshot.initial.snapshot_scn import Fixed, describe
 from minercdc.snapshot.query import Query
 from minercdc.snapshot.scan import Scan, count_rows
 from minercdc.stream.contracts import StopFlag
@@ -167,7 +167,7 @@ class InitialSnapshot:
 
     def _plan(self) -> Generator[Event, None, SnapshotState]:
         """Fix the SCN, yield the structures, the notification STARTED and a Progress with the state to begin with, and return
-        that state. Connects for that. Raises as `take`."""
+        that state. Connects for that."""
         connection = self._databases.connect_first()
         try:
             fixed = self._fix(connection)
@@ -199,7 +199,7 @@ class InitialSnapshot:
 
     def _in_order(self, connection: oracledb.Connection, schemas: Sequence[TableSchema], scn: int) -> list[TableProgress]:
         """The tables in the order of reading, with their expected rows: by statistics, else counted; None when neither is
-        possible. Raises as `take`."""
+        possible."""
         found = []
         for inside, some in self._databases.by_database(connection, schemas):
             statistics = read_row_statistics(inside, [schema.id for schema in some])
@@ -214,7 +214,7 @@ class InitialSnapshot:
 
     def _chunks(self, connection: oracledb.Connection, schema: TableSchema) -> tuple[ChunkProgress, ...]:
         """The ranges of a table that are read side by side; a single one when there is one thread, or a SELECT of the user's,
-        or the table is small. Raises as `take`."""
+        or the table is small."""
         config = self._config
         whole = config.legacy_snapshot_max_threads or config.snapshot_max_threads == 1 or self._select(schema)
         wanted = 1 if whole else config.snapshot_max_threads * config.snapshot_max_threads_multiplier
@@ -222,8 +222,7 @@ class InitialSnapshot:
         return tuple(ChunkProgress(first, until) for first, until in zip((None, *cuts), (*cuts, None), strict=True))
 
     def _check_names(self, captured: Sequence[TableId]) -> None:
-        """Log a warning for each pattern of `snapshot.include.collection.list` that matches no captured table. Raises as
-        `_check_selects`."""
+        """Log a warning for each pattern of `snapshot.include.collection.list` that matches no captured table."""
         self._check_selects(captured)
         for pattern in self._config.snapshot_include_collection_list:
             if not any(names(pattern, table) for table in captured):

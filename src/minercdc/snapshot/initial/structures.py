@@ -10,7 +10,7 @@ import oracledb
 
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.initial.notices import InitialNotices
-from minercdc.snapshot.initial.start import Fixed, describe
+from minercdc.snapshot.initial.snapshot_scn import Fixed, describe
 from minercdc.stream.contracts import StopFlag
 from minercdc.stream.events import Event, Progress, Scn
 from minercdc.stream.offset import Position, SnapshotState

@@ -362,8 +362,7 @@ class KeptFile:
         return names, payload[4 + length :]
 
     def _payload(self, frame: Frame) -> bytes:
-        """The payload of a frame of rows. Raises TransientSourceError when it is not as it was written: the next run finds that
-        out, too, and mines again."""
+        """The payload of a frame of rows."""
         name = self._stored[frame.file].name if frame.file < len(self._stored) else self._writer.name
         path = self._files.directory / name
         try:

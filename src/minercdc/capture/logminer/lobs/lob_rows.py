@@ -351,8 +351,7 @@ class LargeRowAssembler(Generic[_Other]):
 
 
 def _text_of(row: LogMinerRow) -> str:
-    """The statement of a row with a piece. Raises RedoSyntaxError for a row without one: with the present dictionary,
-    LogMiner prints no statement of a large value for redo that is older than DDL of its table."""
+    """The statement of a row with a piece."""
     if not row.sql:
         raise RedoSyntaxError(
             f"LogMiner shows no statement for a large value ({row.info or 'no INFO'}): this redo is older than the table's present structure",

@@ -338,8 +338,7 @@ def _chain(
     thread: RedoThread, logs: Sequence[LogFile], sequence: int | None, start_scn: int, archived_only: bool
 ) -> list[LogFile]:
     """The logs from `sequence` on to the last one there is; [] when `sequence` is None, or beyond the last one of a closed
-    thread (with `archived_only`, of any thread). Raises MissingLogError when one is missing; without `archived_only`, also
-    when the last one of an open thread is not its current log."""
+    thread (with `archived_only`, of any thread)."""
     by_sequence = {log.sequence: log for log in logs}
     newest = max(by_sequence, default=0)
     if sequence is None or (sequence > newest and (archived_only or not thread.is_open)):
@@ -360,8 +359,7 @@ def _chain(
 def _first_sequence(thread: RedoThread, logs: Sequence[LogFile], start_scn: int, ended: int) -> int | None:
     """Sequence number of the log that holds `start_scn`; of a thread that was down then, the one that follows the last that it
     wrote before; the thread's first log when it was enabled later, which is number 1 of the incarnation, or the one that
-    holds the SCN of enabling; None when the thread ended before `start_scn`. Raises MissingLogError when that log is not listed,
-    or an open thread has no log at all: that a thread was enabled later does not prove that the first log there is its first.
+    holds the SCN of enabling; None when the thread ended before `start_scn`.
 
     :param ended: the last log that ended at or before `start_scn`, 0: not known.
     """

@@ -60,7 +60,7 @@ class Containers:
 
     :param containers: at least one; their shapes have the same `tables`.
     :ivar are_several: there is more than one.
-    :ivar name_of: the name of a row, by which is known whether it is captured.
+    :ivar name_of: the row's name, which decides whether it is captured.
     """
 
     def __init__(self, containers: Sequence[Container]) -> None:

@@ -101,8 +101,7 @@ class RowReader:
         return Suspended(row)
 
     def _change(self, row: LogMinerRow, decoder: RedoDecoder) -> Assembled:
-        """The change of a row that stands for itself. Raises as `_decoded`, and SchemaMismatchError when OPERATION_CODE is not that
-        of the text."""
+        """The change of a row that stands for itself."""
         op, before, after = self._decoded(row, decoder)
         if op is not _OPS.get(row.code):
             raise SchemaMismatchError(f"OPERATION_CODE {row.code} with the text of another operation")
@@ -111,7 +110,7 @@ class RowReader:
         return Assembled(row, row.row_id, decoder, op, before, after)
 
     def _decoded(self, row: LogMinerRow, decoder: RedoDecoder) -> RowChange:
-        """What the text of a row says. Raises as `_text_of`, `_images` and `RedoDecoder.decode`."""
+        """What the text of a row says."""
         if row.sql is not None and '"COL ' in row.sql and decoder.has_places(row.sql):
             return self._images(row, row.sql, decoder)  # INFO does not always say it
         sql = _text_of(row, decoder.schema)
@@ -120,18 +119,14 @@ class RowReader:
         return self._decoders.decode(decoder, sql)
 
     def _images(self, row: LogMinerRow, sql: str, decoder: RedoDecoder) -> RowChange:
-        """The change of a row with stored bytes. Raises as `_check_version` and `RedoDecoder.decode_images`."""
+        """The change of a row with stored bytes."""
         if not self._without_dictionary:  # else all rows are
             _check_version(row, decoder.schema)
         return decoder.decode_images(sql, self.encoding, may_end_early=self._without_dictionary)
 
 
 def _text_of(row: LogMinerRow, schema: TableSchema) -> str:
-    """SQL_REDO of a row. STATUS alone says little: 2 is also given for parseable rows of tables with LONG or LOB columns.
-
-    :raises UnsupportedRowError: LogMiner does not show the row.
-    :raises SchemaMismatchError: it has no text.
-    """
+    """SQL_REDO of a row. STATUS alone says little: 2 is also given for parseable rows of tables with LONG or LOB columns."""
     if row.code == OpCode.UNSUPPORTED:
         raise UnsupportedRowError(
             f"LogMiner does not support rows of {schema.id} ({row.info or row.sql})",

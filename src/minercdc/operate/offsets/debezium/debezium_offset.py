@@ -59,7 +59,7 @@ class DebeziumOffset:
 def offset_of(entries: Mapping[bytes, bytes | None], where: str, *, server: str, name: str) -> DebeziumOffset:
     """The offset of the connector with this `topic.prefix`; of several, the one with this name.
 
-    :raises ConfigError: there is none, or it cannot be gone on from.
+    :raises ConfigError: there is none, or it cannot be resumed from.
     """
     found = dict(_of_server(entries, server, where))
     if not found:
@@ -157,8 +157,7 @@ def _commits(value: object) -> dict[int, LastCommit]:
 
 
 def _incremental(document: Mapping[str, Any]) -> AdHocSnapshot | None:
-    """The incremental snapshot that was under way, whose first table is read from the beginning again; None for none.
-    Raises ValueError for one with several surrogate keys; another form raises ValueError, KeyError or TypeError."""
+    """The incremental snapshot that was under way, whose first table is read from the beginning again; None for none."""
     text = document.get("incremental_snapshot_collections")
     collections = json.loads(text) if text else []
     if not collections:

@@ -35,7 +35,7 @@ from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.sinks.kafka.ownership import Ownership
 from minercdc.sinks.kafka.sink import stored_offset
 from minercdc.sinks.opening import open_sink
-from minercdc.snapshot.initial.start import describe
+from minercdc.snapshot.initial.snapshot_scn import describe
 from minercdc.stream.events import Scn
 from minercdc.stream.offset import Offset, PartialTransaction, SignalState
 
@@ -128,7 +128,7 @@ def look(config: ConnectorConfig, source: str) -> Import:
     """Return the import that would be made. Nothing is changed: database and Kafka are only read.
 
     :param source: path of Debezium's offset file, or name of Kafka Connect's offset topic.
-    :raises ConfigError: there is no such offset, or it cannot be gone on from; this connector has one already; or several pluggable
+    :raises ConfigError: there is no such offset, or it cannot be resumed from; this connector has one already; or several pluggable
         databases are captured.
     :raises LogGapError: redo that the stream needs is gone.
     :raises SchemaHistoryError, SourceError, PrerequisiteError, SinkError: Debezium's schema history, the database or Kafka cannot
