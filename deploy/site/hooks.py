@@ -38,6 +38,11 @@ _ITEM = re.compile(r"^( *)([*+-]|\d+[.)])( +)(?=\S)")
 _LINK = re.compile(r"(?P<code>(?P<ticks>`+).+?(?P=ticks))|\]\((?P<target>[^)\s]+)\)", re.S)
 _PICTURE = re.compile(r"!\[(?P<text>[^\]]*)\]\((?P<name>[^)\s]+)-light\.(?P<ending>svg|png)\)")
 _TEXT_LINK = re.compile(r"(?<!!)\[(?P<text>(?:[^\[\]`]|`[^`]*`)*)\]\(none:\)")
+_TABLE, _CODE, _BREAK = (
+    re.compile(r"<table>.*?</table>", re.S),
+    re.compile(r"(?<=<code>)[^<]+"),
+    re.compile(r"(?<=\w)[._=,](?=\w)"),
+)
 _FETCHED = re.compile(
     r'<(?:script|img|source|iframe|link rel="(?:stylesheet|preconnect|icon)")[^>]*?(?:src|href)="(?:https?:)?//[^"]*"'
 )
@@ -58,6 +63,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Turn the text of a repository's page into that of the site's page."""
     brought_in: Mapping[str, str] = config.extra["brought_in"]
     place = page.file.src_uri
+    if place == "index.md":  # its own list of pages would have one entry
+        page.meta["hide"] = ["navigation", "toc"]
     path = next((path for path, other in brought_in.items() if other == place), f"docs/{place}")
     return indented(in_both_colours(linked(markdown, path, place, brought_in, config.extra["source_url"])))
 
@@ -78,10 +85,13 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """Warn of what a browser would fetch from elsewhere."""
+    """Let long names in tables break after a dot, and warn of what a browser would fetch from elsewhere.
+
+    The page is finished here, so the index of the search has whole names.
+    """
     for found in _FETCHED.findall(output):
         _LOG.warning("%s has a part that is fetched from elsewhere: %s", page.file.src_uri, found)
-    return output
+    return _TABLE.sub(lambda table: _CODE.sub(lambda code: _BREAK.sub(r"\g<0><wbr>", code[0]), table[0]), output)
 
 
 def linked(text: str, path: str, place: str, brought_in: Mapping[str, str], source_url: str) -> str:
