@@ -38,11 +38,9 @@ _ITEM = re.compile(r"^( *)([*+-]|\d+[.)])( +)(?=\S)")
 _LINK = re.compile(r"(?P<code>(?P<ticks>`+).+?(?P=ticks))|\]\((?P<target>[^)\s]+)\)", re.S)
 _PICTURE = re.compile(r"!\[(?P<text>[^\]]*)\]\((?P<name>[^)\s]+)-light\.(?P<ending>svg|png)\)")
 _TEXT_LINK = re.compile(r"(?<!!)\[(?P<text>(?:[^\[\]`]|`[^`]*`)*)\]\(none:\)")
-_TABLE, _CODE, _BREAK = (
-    re.compile(r"<table>.*?</table>", re.S),
-    re.compile(r"(?<=<code>)[^<]+"),
-    re.compile(r"(?<=\w)[._=,](?=\w)"),
-)
+# A block of code, which stays as it is, or code within a line; and the places in it where a name may break.
+_CODE = re.compile(r"<pre\b.*?</pre>|<code>[^<]+", re.S)
+_BREAK = re.compile(r"(?<=\w)[._=,](?=\w)")
 _FETCHED = re.compile(
     r'<(?:script|img|source|iframe|link rel="(?:stylesheet|preconnect|icon)")[^>]*?(?:src|href)="(?:https?:)?//[^"]*"'
 )
@@ -85,13 +83,13 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """Let long names in tables break after a dot, and warn of what a browser would fetch from elsewhere.
+    """Let long names break after a dot, and warn of what a browser would fetch from elsewhere.
 
     The page is finished here, so the index of the search has whole names.
     """
     for found in _FETCHED.findall(output):
         _LOG.warning("%s has a part that is fetched from elsewhere: %s", page.file.src_uri, found)
-    return _TABLE.sub(lambda table: _CODE.sub(lambda code: _BREAK.sub(r"\g<0><wbr>", code[0]), table[0]), output)
+    return _CODE.sub(lambda code: code[0] if code[0].startswith("<pre") else _BREAK.sub(r"\g<0><wbr>", code[0]), output)
 
 
 def linked(text: str, path: str, place: str, brought_in: Mapping[str, str], source_url: str) -> str:
