@@ -16,14 +16,14 @@ $(1) || { test $$? -eq 1 && echo "The tests that failed, once more and alone:" \
 	&& MINERCDC_DURATIONS= $(1) -n 0 --last-failed --last-failed-no-failures none; }
 endef
 
-.PHONY: install demo lint unit docs-test test test-all changed durations python-path fuzz mutants wheels containers cluster standby torture soak simulate parity bench bench-peer docs
+.PHONY: install demo lint unit docs-test test test-all changed durations python-path fuzz mutants wheels containers cluster standby torture soak simulate parity bench bench-peer docs site
 install: .venv/installed
 
 .venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv .venv
 	rm -f src/minercdc/native/*.so  # one that is left would hide that this one was not built
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ./sandbox --editable '.[sandbox,local,lake,expressions,opentelemetry,dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ./sandbox --editable '.[sandbox,local,lake,expressions,opentelemetry,dev,site]'
 	@$(BIN)/python -c 'from minercdc import native; print(native.summary())'
 	touch $@
 
@@ -116,4 +116,9 @@ docs: install
 	$(BIN)/minercdc types > docs/types.md
 	$(BIN)/minercdc errors > docs/errors.md
 	$(BIN)/minercdc check --rules > docs/checks.md
+	$(BIN)/python -m minercdc.cli.pages.reference > docs/reference/cli.md
 	$(BIN)/python -m minercdc_sandbox.page > sandbox/docs/sandbox.md
+
+# The documentation as a site, into site/. A warning, such as a link that leads nowhere, fails it; nothing is fetched, by the build or by a reader.
+site: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -30,6 +30,8 @@ RULES: Mapping[str, Sequence[str]] = {
     ".dockerignore": ("test", "containers"),
     "compose*": ("test", "containers"),
     "tests/containers/*": ("lint", "containers"),
+    "deploy/site/*": ("lint", "docs-test", "site"),
+    "mkdocs.yml": ("lint", "docs-test", "site"),
     "deploy/*": ("test", "containers"),
     "tests/checker/*": ("test", "test-all PART=models"),
     "tests/simulate/*": ("test", "test-all PART=models"),

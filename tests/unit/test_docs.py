@@ -7,10 +7,14 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from deploy.site.hooks import indented, linked
 
 from minercdc.cli.pages.errors import errors_page
+from minercdc.cli.pages.reference import reference_page
 from minercdc.cli.pages.types import types_page
 from minercdc.config.document import configuration_page
 from minercdc.operate.check.catalogue import BY_NAME
@@ -58,6 +62,10 @@ def test_the_page_of_errors_is_current() -> None:
 
 def test_the_page_of_checks_is_current() -> None:
     assert (DOCS / "checks.md").read_text() == checks_page(), "run `make docs`"
+
+
+def test_the_page_of_commands_is_current() -> None:
+    assert (DOCS / "reference" / "cli.md").read_text() == reference_page(), "run `make docs`"
 
 
 def test_every_finding_of_the_code_names_a_rule_and_every_rule_has_a_finding() -> None:
@@ -174,3 +182,67 @@ def test_readme_can_be_read_at_once() -> None:
     assert version in (DOCS / "images" / "badge-version.svg").read_text()
     for picture in re.findall(r'(?:src|srcset)="([^"]+)"|!\[[^\]]*\]\(([^):]+\.(?:png|svg))\)', text):
         assert (ROOT / "".join(picture)).exists() or "badge.svg" in "".join(picture)
+
+
+class _Settings(yaml.SafeLoader):
+    """Reads mkdocs.yml without MkDocs: of values that it computes, none."""
+
+
+_Settings.add_multi_constructor("", lambda loader, tag, node: None)
+
+
+def entries(nav: list[Any]) -> Iterator[str]:
+    """Pages of a nav of MkDocs, in order."""
+    for entry in nav:
+        for value in entry.values() if isinstance(entry, dict) else (entry,):
+            yield from entries(value) if isinstance(value, list) else (value,)
+
+
+def test_the_site_has_every_page_once_and_every_section_that_it_names() -> None:
+    settings = yaml.load((ROOT / "mkdocs.yml").read_text(), _Settings)
+    brought_in = {place: ROOT / path for path, place in settings["extra"]["brought_in"].items()}
+    places = {**brought_in, **{str(path.relative_to(DOCS)): path for path in DOCS.rglob("*.md")}}
+    assert all(path.exists() for path in brought_in.values())
+    named = list(entries(settings["nav"]))
+    assert sorted(name for name in named if not name.startswith("/")) == sorted(places)
+    sections = [name[1:].split("#") for name in named if name.startswith("/")]
+    assert sections
+    assert not [(place, anchor) for place, anchor in sections if anchor not in anchors(places[place])]
+
+
+@pytest.mark.parametrize(
+    ("path", "link", "source_url", "becomes"),
+    [
+        ("docs/sinks.md", "[x](lake.md#types)", "", "[x](lake.md#types)"),
+        ("docs/sinks.md", "[x](../CONTRIBUTING.md#how-we-test)", "", "[x](project/contributing.md#how-we-test)"),
+        ("docs/capture/olr.md", "[x](../../CONTRIBUTING.md)", "", "[x](../project/contributing.md)"),
+        ("CONTRIBUTING.md", "[x](docs/lake.md)", "", "[x](../lake.md)"),
+        ("CONTRIBUTING.md", "[x](#how-we-test)", "", "[x](#how-we-test)"),
+        ("docs/sinks.md", "[`x`](../compose.yaml)", "", "`x`"),
+        ("docs/sinks.md", "[`x`](../compose.yaml)", "https://example.com/blob/main/", "[`x`](https://example.com/blob/main/compose.yaml)"),
+        ("docs/sinks.md", "[x](https://example.com/)", "", "[x](https://example.com/)"),
+        ("docs/sinks.md", "[x](no-such.md)", "", "[x](no-such.md)"),
+        ("docs/sinks.md", "`[x](../compose.yaml)`", "", "`[x](../compose.yaml)`"),
+        ("docs/sinks.md", "```\n[x](../compose.yaml)\n```", "", "```\n[x](../compose.yaml)\n```"),
+    ],
+)  # fmt: skip
+def test_a_link_of_the_repository_leads_somewhere_from_the_site(path: str, link: str, source_url: str, becomes: str) -> None:
+    brought_in = {"CONTRIBUTING.md": "project/contributing.md"}
+    assert linked(link, path, brought_in.get(path, path.removeprefix("docs/")), brought_in, source_url) == becomes
+
+
+@pytest.mark.parametrize(
+    ("repository", "site"),
+    [
+        ("Text:\n* a\n* b", "Text:\n\n* a\n* b"),
+        ("* a\n  goes on\n* b", "* a\n    goes on\n* b"),
+        ("* a\nlazy\n* b", "* a\n    lazy\n* b"),
+        ("* a\n  * b\n    goes on\n* c", "* a\n    * b\n        goes on\n* c"),
+        ("1. a\n\n   more", "1. a\n\n    more"),
+        ("* a\n  ```sh\n  * x\n  ```\n* b", "* a\n\n    ```sh\n    * x\n    ```\n\n* b"),
+        ("* a\n\n  | x |\n  |---|\n\nText", "* a\n\n    | x |\n    |---|\n\nText"),
+        ("```\n* a\n  * b\n```", "```\n* a\n  * b\n```\n"),
+    ],
+)
+def test_a_list_of_the_repository_is_one_in_the_site(repository: str, site: str) -> None:
+    assert indented(repository) == site

@@ -102,7 +102,7 @@ def _default(field: FieldInfo) -> str:
     if field.default is PydanticUndefined:
         return "**required**"
     value = field.default
-    if value is None or value in ((), {}):
+    if value is None or value in ((), {}, ""):
         return ""
     if isinstance(value, tuple):
         value = ",".join(map(str, value))
