@@ -33,7 +33,7 @@ def test_a_signal_that_waits_is_reported_where_its_channel_is_off(tmp_path: Path
     Connector(configured(tmp_path, "in-process"))
     assert "signals of channel" not in caplog.text
     Connector(configured(tmp_path, "file"))
-    assert "signals of channel in-process wait" in caplog.text
+    assert "signals of channel in-process are waiting" in caplog.text
 
 
 def test_a_signal_is_refused_where_its_channel_is_off_or_it_cannot_be_kept(tmp_path: Path) -> None:
