@@ -235,7 +235,9 @@ class Resumptions:
         if known is None:
             collections = signal_answers.joined(snapshot.collections)
             reports.append(signal_answers.answer(_signal(signal_id), "ACCEPTED", time_us, data_collections=collections))
-        _log.info("%s is not suspended any more; it is read again, for SCN %d and later", entry.table, resumption.covered_scn)
+        _log.info(
+            "%s is not suspended any more; it is read again, for SCN %d and later", entry.table, resumption.covered_scn
+        )
         yield [*reports, SuspensionChange(entry.table, None), signal_answers.started(snapshot, time_us)], state
 
     # ---- what goes on ----

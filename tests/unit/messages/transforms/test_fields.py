@@ -130,7 +130,9 @@ def test_the_key_is_made_of_fields_of_the_value() -> None:
 
 
 def test_a_tombstone_has_no_fields_to_make_a_key_of() -> None:
-    with pytest.raises(DecodeError, match=r"transforms.t1: a record without a value(.|\n)*RecordIsTombstone with negate=true"):
+    with pytest.raises(
+        DecodeError, match=r"transforms.t1: a record without a value(.|\n)*RecordIsTombstone with negate=true"
+    ):
         flat("ValueToKey", {"fields": "STATUS"}, DELETE)
     step = (f"{KAFKA}ValueToKey", {"fields": "STATUS", "predicate": "gone", "negate": "true"})
     made = records(chain(FLAT, step, gone=(f"{KAFKA}predicates.RecordIsTombstone", {})), INSERT, DELETE)
