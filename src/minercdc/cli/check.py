@@ -49,14 +49,12 @@ def check(
     ready = not any(finding.blocking for finding in findings)
     if as_json:
         print_json({"ready": ready, "findings": [document_of(finding) for finding in findings]})
+    elif ready and any(finding.suspends for finding in findings):
+        out.print("ready, but tables will be suspended for what is missing")
+    elif ready:
+        out.print("ready" if not findings else "ready, with advice")
     if not ready:
         raise SystemExit(3)
-    if as_json:
-        return
-    if any(finding.suspends for finding in findings):
-        out.print("ready, but tables will be suspended for what is missing")
-    else:
-        out.print("ready" if not findings else "ready, with advice")
 
 
 def plan(config: ConfigFile) -> None:

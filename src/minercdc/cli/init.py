@@ -59,12 +59,13 @@ def init(
     try:
         there = first.tables_there(answers, password)
     except PrerequisiteError:
-        _print("grants by a DBA, needed first:", *grants_of_session(first.with_tables(answers, password, ())))
+        _print("grants by a DBA, needed first:", *grants_of_session(first.configuration(answers, password)))
         raise
-    for schema, count, rows in first.summary(there):
+    schemas = first.summary(there)
+    for schema, count, rows in schemas:
         _print(f"{schema}: {count} tables, {'rows unknown: no statistics' if rows is None else f'about {rows:,} rows'}")
     wanted = table or []
-    if not wanted and len(first.summary(there)) > 1 and sys.stdin.isatty():
+    if not wanted and len(schemas) > 1 and sys.stdin.isatty():
         wanted = _asked(None, "--table", "Schemas or tables to capture, separated by commas").replace(" ", "").split(",")
     tables = first.chosen(there, wanted)
     file.write_text(first.as_yaml(answers, first.included(there, tables)), encoding="utf-8")
@@ -72,7 +73,7 @@ def init(
         f"{file}: {len(tables)} tables",
         "",
         "grants, by a DBA:",
-        *grants(first.with_tables(answers, password, tables), tables),
+        *grants(first.configuration(answers, password, tables), tables),
     )
     _print("", _NEXT if first.PASSWORD in os.environ else f"{_NEXT}, with {first.PASSWORD} in the environment")
 

@@ -62,7 +62,7 @@ def tables_there(answers: Answers, password: str) -> Mapping[TableId, int | None
     :raises ConfigError: an answer is not valid.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses.
     """
-    config = _config(answers, password)
+    config = configuration(answers, password)
     with closing(connect(config.database)) as connection:
         name = database_name(config.database)
         ids = read_table_ids(connection, table_filter(config, name), name)
@@ -71,9 +71,14 @@ def tables_there(answers: Answers, password: str) -> Mapping[TableId, int | None
     return {table: rows.get(table) for table in ids}
 
 
-def with_tables(answers: Answers, password: str, tables: Sequence[TableId]) -> ConnectorConfig:
-    """The configuration that captures these tables, as a start would read it. Raises ConfigError."""
-    return _config(answers, password, tables)
+def configuration(answers: Answers, password: str, tables: Sequence[TableId] = ()) -> ConnectorConfig:
+    """The configuration that captures these tables, all for none, as a start would read it. Raises ConfigError."""
+    given = {**answers.properties(), "database.password": password}
+    if not answers.brokers:
+        given |= _NO_BROKERS
+    if tables:
+        given["table.include.list"] = _patterns(tables)
+    return parse_properties(given)
 
 
 def chosen(there: Mapping[TableId, int | None], wanted: Sequence[str]) -> list[TableId]:
@@ -91,8 +96,8 @@ def chosen(there: Mapping[TableId, int | None], wanted: Sequence[str]) -> list[T
         raise ConfigError([f"--table: needed, since there are several schemas: {', '.join(schemas)}"])
     found: set[TableId] = set()
     for one in wanted or schemas:
-        named = {table for table in there if one in (table.schema, f"{table.schema}.{table.table}")}
-        named = named or {t for t in there if one.upper() in (t.schema.upper(), f"{t.schema}.{t.table}".upper())}
+        named = {table for table in there if one in (table.schema, str(table))}
+        named = named or {t for t in there if one.upper() in (t.schema.upper(), str(t).upper())}
         if not named:
             raise ConfigError(
                 [f"--table: {one} is neither a schema nor a table here"], hint=f"Schemas: {', '.join(schemas)}."
@@ -117,7 +122,7 @@ def included(there: Mapping[TableId, int | None], tables: Sequence[TableId]) -> 
     schemas = {table.schema for table in tables}
     if {table for table in there if table.schema in schemas} == set(tables):
         return "schema.include.list", ",".join(_pattern(schema) for schema in sorted(schemas))
-    return "table.include.list", ",".join(_pattern(f"{table.schema}.{table.table}") for table in tables)
+    return "table.include.list", _patterns(tables)
 
 
 def as_yaml(answers: Answers, include: tuple[str, str]) -> str:
@@ -157,10 +162,5 @@ def _pattern(name: str) -> str:
     return re.sub(r"[^\w,]", r"\\\g<0>", name).replace(",", ".")
 
 
-def _config(answers: Answers, password: str, tables: Sequence[TableId] = ()) -> ConnectorConfig:
-    given = {**answers.properties(), "database.password": password}
-    if not answers.brokers:
-        given |= _NO_BROKERS
-    if tables:
-        given["table.include.list"] = ",".join(_pattern(f"{table.schema}.{table.table}") for table in tables)
-    return parse_properties(given)
+def _patterns(tables: Sequence[TableId]) -> str:
+    return ",".join(_pattern(str(table)) for table in tables)

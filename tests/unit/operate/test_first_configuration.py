@@ -8,7 +8,7 @@ import pytest
 
 from minercdc.config.load import load_config
 from minercdc.errors import ConfigError
-from minercdc.operate.first_configuration import Answers, as_yaml, chosen, included, summary, with_tables
+from minercdc.operate.first_configuration import Answers, as_yaml, chosen, configuration, included, summary
 from minercdc.schema.table import TableId
 
 ANSWERS = Answers("orders", "db.example.com", 1522, "ORCLCDB", "ORCLPDB1", "C##CDC", "kafka:9092")
@@ -68,6 +68,6 @@ def test_the_file_is_read_as_it_was_meant(pdb: str, tmp_path: Path, monkeypatch:
     assert (config.identity.name, config.identity.topic_prefix) == ("on", "on"), "no boolean of YAML"
     assert config.database.database_pdb_name == (pdb or None)
     assert config.database.database_password.get_secret_value() == "tiger: #'"
-    wanted = with_tables(answers, "tiger: #'", [table("SHOP", "ITEM$")])
+    wanted = configuration(answers, "tiger: #'", [table("SHOP", "ITEM$")])
     assert config.filters.table_include_list == wanted.filters.table_include_list
     assert "tiger" not in file.read_text()
