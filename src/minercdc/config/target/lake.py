@@ -12,17 +12,46 @@ from minercdc.config.section import CommaList, Section
 from minercdc.schema.patterns import configured_pattern
 
 Mode: TypeAlias = Literal["mirror", "soft_delete", "append", "scd2"]
+Format: TypeAlias = Literal["delta", "iceberg"]
+CatalogType: TypeAlias = Literal["hadoop", "rest", "jdbc", "hive"]
 LakeFeature: TypeAlias = Literal["columnMapping", "typeWidening", "deletionVectors"]
 
 _NUMBER = re.compile(r"text|double|decimal\(38,(\d|[12]\d|3[0-7])\)")
 
 
 class LakeConfig(Section):
-    """The Spark side: Delta tables kept equal to the source."""
+    """The Spark side: lake tables kept equal to the source."""
+
+    minercdc_lake_format: Format = Field(
+        "delta",
+        description="Format of the lake tables: Delta tables by path, or Iceberg tables in a catalog (`minercdc.lake.catalog.*`).",
+    )
+    minercdc_lake_catalog_name: str = Field(
+        "minercdc",
+        pattern=r"[A-Za-z_]\w*",
+        description="Name of the Iceberg catalog in SQL: a table is `<name>.<SCHEMA>.<TABLE>`, with several pluggable databases `<name>.<PDB>.<SCHEMA>.<TABLE>`.",
+    )
+    minercdc_lake_catalog_type: CatalogType = Field(
+        "hadoop",
+        description="Type of the Iceberg catalog: directories (`hadoop`), a REST catalog (`rest`), a database (`jdbc`), or a Hive metastore (`hive`).",
+    )
+    minercdc_lake_catalog_uri: str | None = Field(
+        None, description="Address of the Iceberg catalog; every type but `hadoop` needs it."
+    )
+    minercdc_lake_catalog_warehouse: str | None = Field(
+        None,
+        description="Warehouse of the Iceberg catalog: where it keeps tables, or its name of that. Default: `minercdc.lake.path`, with `rest` the catalog's own.",
+    )
+    minercdc_lake_iceberg_format_version: int = Field(
+        2,
+        ge=2,
+        le=3,
+        description="Version of Iceberg's table format, of tables that are made: 2, or 3 with deletion vectors, which fewer readers know.",
+    )
 
     minercdc_lake_path: str = Field(
         "lake",
-        description="Root of the Delta tables: `<path>/<SCHEMA>/<TABLE>`, with several pluggable databases `<path>/<PDB>/<SCHEMA>/<TABLE>`.",
+        description="Root of the lake: Delta tables at `<path>/<SCHEMA>/<TABLE>`, with several pluggable databases `<path>/<PDB>/<SCHEMA>/<TABLE>`.",
     )
     minercdc_lake_checkpoint: str | None = Field(
         None, description="Checkpoint directory of the stream; default `<path>/_checkpoint`."
