@@ -11,7 +11,7 @@ from tests.e2e.lab import Lab
 
 from minercdc.config.load import ConnectorConfig, load_config
 from minercdc.lake import start
-from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.state import StateTable
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def scn_of(lab: Lab) -> int:
 
 def sync(spark: SparkSession, config: ConnectorConfig, scn: int, seconds: float = _SECONDS) -> None:
     """Run the lake until it is complete up to an SCN, with a connector that streams."""
-    lake, record = start(spark, config), StateTable(spark, LakePaths(config).state)
+    lake, record = start(spark, config), StateTable(spark, format_of(config).state(spark))
     deadline = time.monotonic() + seconds
     try:
         while True:

@@ -17,7 +17,7 @@ from minercdc.errors import LakeError
 from minercdc.lake import start, tables
 from minercdc.lake.maintain.rebuild import rebuild
 from minercdc.lake.merge.scheduler import Merger
-from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.state import StateTable
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import UNAVAILABLE, Op, Row
@@ -275,7 +275,7 @@ def test_every_mode_keeps_one_history(
         lake.process_all_available()
     finally:
         lake.stop()
-    failed = StateTable(spark, LakePaths(other).state).read().failed
+    failed = StateTable(spark, format_of(other).state(spark)).read().failed
     assert list(failed) == ["LAB.KEYED_APPEND"]
     assert "is configured as scd2" in failed["LAB.KEYED_APPEND"]
     assert rebuild(spark, other, "LAB.KEYED_APPEND").source == "the change log"

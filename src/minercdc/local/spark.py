@@ -78,6 +78,17 @@ DELTA: Mapping[str, str] = {
 }
 """The settings with which a session knows Delta."""
 
+
+def iceberg_of_directories(path: str) -> dict[str, str]:
+    """The settings with which a session knows the Iceberg tables in the directories of `path`, as those of catalog `minercdc`."""
+    catalog = "spark.sql.catalog.minercdc"
+    return {
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.type": "hadoop",
+        f"{catalog}.warehouse": path,
+    }
+
+
 # Java looks a class up in one jar after another, and Spark has 300: a tenth of a young session's time. The jars that have most classes
 # come first.
 _FIRST = [

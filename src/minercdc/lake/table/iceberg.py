@@ -267,10 +267,8 @@ class IcebergTable(_Table):
             )
 
     def can_widen(self, old: str, new: str) -> bool:
-        """See `LakeTable`: Iceberg promotes integers to BIGINT, FLOAT to DOUBLE, and decimals of the same scale."""
-        if old.startswith("DECIMAL") and new.startswith("DECIMAL"):
-            return precision_of(old)[1] == precision_of(new)[1]
-        return (old, new) in (("INT", "BIGINT"), ("FLOAT", "DOUBLE"))
+        """See `LakeTable`."""
+        return promotes(old, new)
 
     def take_all(self, there: Sequence[TableColumn], steps: Sequence[Step]) -> None:
         """See `LakeTable`: a commit for each step."""
@@ -380,6 +378,14 @@ class IcebergTable(_Table):
         said = {_APPLIED: applied.to_json()} | ({} if mode is None else {_MODE: mode})
         with _saying(self._spark, said):
             yield
+
+
+def promotes(old: str, new: str) -> bool:
+    """Whether Iceberg can change a column's type alone: integers to BIGINT, FLOAT to DOUBLE, decimals to more digits of the same
+    scale."""
+    if old.startswith("DECIMAL") and new.startswith("DECIMAL"):
+        return precision_of(old)[1] == precision_of(new)[1]
+    return (old, new) in (("INT", "BIGINT"), ("FLOAT", "DOUBLE"))
 
 
 class Iceberg:

@@ -76,15 +76,16 @@ def play(directory: Path | None, form: Format = "delta") -> int:
         shutil.rmtree(work, ignore_errors=True)
     console.print(f"took {time.monotonic() - began:.0f} s", highlight=False)
     print(f"verified: {tables} tables, {rows} rows, {len(found)} differences", flush=True)
-    for line in look_inside(work if found else directory):
+    for line in look_inside(work if found else directory, form):
         print(line, flush=True)
     return 1 if found else 0
 
 
-def look_inside(work: Path | None) -> list[str]:
+def look_inside(work: Path | None, form: Format = "delta") -> list[str]:
     """Lines: how to see what the demo left, as commands to paste.
 
     :param work: its directory; None when that is deleted.
+    :param form: of the lake's tables.
     """
     python = shlex.quote(sys.executable)
     command = f"{python} -m minercdc"
@@ -95,11 +96,22 @@ def look_inside(work: Path | None) -> list[str]:
     port = re.search(r"bootstrap\.servers: \S+:(\d+)", (work / _CONFIG).read_text())
     return [
         "to look inside:",
-        f"  a table of the lake: MINERCDC_DATABASE_PASSWORD=minercdc {command} lake show {config} SHOP.ORDERS",
+        f"  a table of the lake: {python} -c {shlex.quote(_reading(work / 'lake', form))}",
         f"  the broker again:    {command} kafka --port {port[1] if port else 9092} --data {broker}",
         f"  beside it, messages: MINERCDC_DATABASE_PASSWORD=minercdc {command} tail {config}",
         f"  logs:                ls {shlex.quote(str(work))}/*.log",
     ]
+
+
+def _reading(lake: Path, form: Format) -> str:
+    """A Python program that prints rows of one table. It needs none of the demo's servers."""
+    if form == "delta":
+        table = str(lake / "SHOP" / "ORDERS")
+        return (
+            f"from minercdc.local.spark import local_spark; local_spark('read').read.format('delta').load({table!r}).show()"
+        )
+    opened = f"local_spark('read', settings=iceberg_of_directories({str(lake)!r}), form='iceberg')"
+    return f"from minercdc.local.spark import iceberg_of_directories, local_spark; {opened}.table('minercdc.SHOP.ORDERS').show()"
 
 
 def _fetch_jars(console: Console, jars: Sequence[str]) -> None:
@@ -271,15 +283,9 @@ class _Demo:
             time.sleep(0.25)
 
     def _compare(self, dsn: str) -> tuple[list[Difference], int, int]:
-        from minercdc.local.spark import local_spark
+        from minercdc.local.spark import iceberg_of_directories, local_spark
 
-        catalog = "spark.sql.catalog.minercdc"
-        tables_of_iceberg = {
-            catalog: "org.apache.iceberg.spark.SparkCatalog",
-            f"{catalog}.type": "hadoop",
-            f"{catalog}.warehouse": str(self._lake),
-        }
-        settings = tables_of_iceberg if self._form == "iceberg" else {}
+        settings = iceberg_of_directories(str(self._lake)) if self._form == "iceberg" else {}
         spark = local_spark("minercdc-demo", settings=settings, form=self._form)
         found: list[Difference] = []
         tables = rows = 0
