@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tests.e2e.lab import Lab
+from tests.spark.reading import FORMAT
 
 from minercdc.config.load import ConnectorConfig, load_config
 from minercdc.lake import start
@@ -27,6 +28,8 @@ def lake_config(lab: Lab, **changes: object) -> ConnectorConfig:
         "minercdc_lake_trigger_interval_ms": 0,
         "minercdc_keyless_table_key": "rowid",
         "skipped_operations": "none",
+        "minercdc_lake_format": FORMAT,
+        "minercdc_lake_catalog_name": f"lake_{lab.schema}".lower(),
     }
     return load_config(lab.config("connector.yaml", **(settings | changes)))
 

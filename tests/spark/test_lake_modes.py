@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.spark.connector import Connector
+from tests.spark.reading import frame
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
@@ -186,8 +187,8 @@ class Source:
 
 
 def kept(spark: SparkSession, config: ConnectorConfig, name: str, more: Iterable[str] = ()) -> list[tuple[Any, ...]]:
-    """The lake table's rows as any reader of Delta sees them, with members of `__cdc`."""
-    rows = spark.read.format("delta").load(f"{config.lake.minercdc_lake_path}/LAB/{name}")
+    """The lake table's rows as any reader sees them, with members of `__cdc`."""
+    rows = frame(spark, config, "LAB", name)
     columns = [column for column in rows.columns if column != "__cdc"]
     return sorted((tuple(row) for row in rows.selectExpr(*columns, *(f"__cdc.{one}" for one in more)).collect()), key=str)
 

@@ -405,16 +405,27 @@ class Iceberg:
 
     def table(self, spark: SparkSession, table: TableId) -> LakeTable:
         """See `TableFormat`."""
+        self._open(spark)
         database = [table.database] if self._has_several else []
         return IcebergTable(spark, self._catalog, [*database, table.schema, table.table], self._properties)
 
     def changes(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
+        self._open(spark)
         return IcebergLogTable(spark, self._catalog, [self._records, "changes"], self._properties)
 
     def state(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
+        self._open(spark)
         return IcebergLogTable(spark, self._catalog, [self._records, "state"], self._properties)
+
+    def _open(self, spark: SparkSession) -> None:
+        """Have a session know the catalog, also one that the application made without it."""
+        catalog = f"spark.sql.catalog.{self._catalog}"
+        if spark.conf.get(catalog, None) is None:
+            for name, value in self.session.items():
+                if name.startswith(catalog):
+                    spark.conf.set(name, value)
 
     def is_conflict(self, error: BaseException) -> bool:
         """See `TableFormat`: what was read is not what is there when it is committed."""
