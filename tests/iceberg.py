@@ -1,4 +1,4 @@
-"""The lake's tests on Iceberg: ``-p tests.iceberg``, in a Python whose PySpark has an Iceberg; `python -m tests.whole iceberg` makes one.
+"""The lake's tests on Iceberg: ``-p tests.iceberg``, in a Python whose PySpark has an Iceberg (`make test-all PART=iceberg`).
 
 A test of Delta's own, or of readers of Delta, is left out; each entry is the beginning of test ids, with the reason.
 """

@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING, Any, Final
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.lake.spark.sql import quoted
 from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.iceberg import IcebergTable
-from minercdc.schema.table import TableSchema
+from minercdc.schema.table import TableId, TableSchema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -19,16 +19,14 @@ FORMAT: Final = os.environ.get("MINERCDC_LAKE_FORMAT", "delta")
 TABLE: Final[type[DeltaTable] | type[IcebergTable]] = DeltaTable if FORMAT == "delta" else IcebergTable
 
 
-def name_in_sql(config: ConnectorConfig, schema: str, table: str) -> str:
-    """The name of a lake table, for SQL of another session."""
-    if config.lake.minercdc_lake_format == "delta":
-        return f"delta.{quoted(f'{config.lake.minercdc_lake_path}/{schema}/{table}')}"
-    return ".".join(map(quoted, (config.lake.minercdc_lake_catalog_name, schema, table)))
+def name_in_sql(spark: SparkSession, config: ConnectorConfig, schema: str, table: str) -> str:
+    """The name of a lake table, for SQL of a session, which knows its catalog then."""
+    return format_of(config).table(spark, TableId("", schema, table)).name
 
 
 def frame(spark: SparkSession, config: ConnectorConfig, schema: str, table: str) -> DataFrame:
     """The rows of a lake table, as any reader of its format sees them."""
-    return spark.table(name_in_sql(config, schema, table))
+    return spark.table(name_in_sql(spark, config, schema, table))
 
 
 def lake(spark: SparkSession, config: ConnectorConfig, table: TableSchema) -> list[dict[str, Any]]:

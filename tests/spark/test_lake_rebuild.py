@@ -51,7 +51,7 @@ def test_a_table_that_was_spoilt_is_made_from_the_change_log_killed_anywhere_bes
         running_lake.process_all_available()
         expected = [{"ID": 1, "V": "changed"}, {"ID": 2, "V": "new"}]
         for after in (False, True):  # killed before the table's commit, or between it and that of the record
-            spark.sql(f"DELETE FROM {name_in_sql(config, 'LAB', 'T')} WHERE ID = 1")
+            spark.sql(f"DELETE FROM {name_in_sql(spark, config, 'LAB', 'T')} WHERE ID = 1")
             with killed(monkeypatch, TABLE, "replace", after=after) as calls, suppress(Killed):
                 rebuild(spark, config, "LAB.T")
             assert calls

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -111,16 +112,36 @@ class _Snapshots:
             expiry.cleanExpiredFiles(True).commit()
 
 
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """A catalog of a session.
+
+    :param settings: Spark's, with which a session has it.
+    """
+
+    name: str
+    settings: Mapping[str, str]
+
+    def open(self, spark: SparkSession) -> None:
+        """Have a session know the catalog, also one that was made without it."""
+        prefix = f"spark.sql.catalog.{self.name}"
+        if spark.conf.get(prefix, None) is None:
+            for name, value in self.settings.items():
+                if name.startswith(prefix):
+                    spark.conf.set(name, value)
+
+
 class _Table:
     """What tables of the source and of the lake's own have in common.
 
     :ivar name: `catalog.namespace.table`, in SQL.
     """
 
-    def __init__(self, spark: SparkSession, catalog: str, path: Sequence[str], properties: Mapping[str, str]) -> None:
+    def __init__(self, spark: SparkSession, catalog: Catalog, path: Sequence[str], properties: Mapping[str, str]) -> None:
+        catalog.open(spark)
         self._spark = spark
         self._catalog = catalog
-        self._namespace = ".".join(map(quoted, (catalog, *path[:-1])))
+        self._namespace = ".".join(map(quoted, (catalog.name, *path[:-1])))
         self._within = ".".join(map(quoted, path))  # of the catalog, as procedures take it
         self._properties = properties
         self.name = f"{self._namespace}.{quoted(path[-1])}"
@@ -150,7 +171,7 @@ class _Table:
 
     def _call(self, procedure: str, *arguments: str) -> None:
         given = ", ".join((f"table => {literal(self._within)}", *arguments))
-        self._spark.sql(f"CALL {quoted(self._catalog)}.system.{procedure}({given})").collect()
+        self._spark.sql(f"CALL {quoted(self._catalog.name)}.system.{procedure}({given})").collect()
 
     def _rewrite(self, age: timedelta, order: Sequence[str], spoken: Sequence[str]) -> None:
         """Join files, sorted by some columns, and remove what versions that are older than `age` had alone."""
@@ -173,7 +194,7 @@ class _Table:
 class IcebergLogTable(_Table):
     """A table of the lake's own records."""
 
-    def __init__(self, spark: SparkSession, catalog: str, path: Sequence[str], properties: Mapping[str, str]) -> None:
+    def __init__(self, spark: SparkSession, catalog: Catalog, path: Sequence[str], properties: Mapping[str, str]) -> None:
         super().__init__(spark, catalog, path, properties)
         self._appends = 0
 
@@ -183,7 +204,8 @@ class IcebergLogTable(_Table):
         if once is not None and there and self._has(once):
             return
         said = {} if once is None else {_WRITER: once.writer, _NUMBER: str(once.number)}
-        with _saying(self._spark, said):
+        self._catalog.open(rows.sparkSession)  # that of a stream is the stream's own
+        with _saying(rows.sparkSession, said):
             if there:
                 self._add_columns(rows)
                 rows.writeTo(self.name).append()
@@ -317,7 +339,7 @@ class IcebergTable(_Table):
 
     def append(self, rows: DataFrame, applied: Applied) -> None:
         """See `LakeTable`."""
-        with self._saying(applied):
+        with _saying(rows.sparkSession, {_APPLIED: applied.to_json()}):
             rows.writeTo(self.name).append()
 
     def update(self, sets: str, where: str, applied: Applied) -> None:
@@ -397,35 +419,24 @@ class Iceberg:
 
     def __init__(self, config: ConnectorConfig) -> None:
         lake = config.lake
-        self._catalog = lake.minercdc_lake_catalog_name
+        self.session: Mapping[str, str] = catalog_settings(config)
+        self._catalog = Catalog(lake.minercdc_lake_catalog_name, self.session)
         self._has_several = config.database.has_several_pdbs
         self._records = "_minercdc_" + re.sub(r"\W", "_", config.identity.name)
         self._properties = {**_PROPERTIES, "format-version": str(lake.minercdc_lake_iceberg_format_version)}
-        self.session: Mapping[str, str] = catalog_settings(config)
 
     def table(self, spark: SparkSession, table: TableId) -> LakeTable:
         """See `TableFormat`."""
-        self._open(spark)
         database = [table.database] if self._has_several else []
         return IcebergTable(spark, self._catalog, [*database, table.schema, table.table], self._properties)
 
     def changes(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
-        self._open(spark)
         return IcebergLogTable(spark, self._catalog, [self._records, "changes"], self._properties)
 
     def state(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
-        self._open(spark)
         return IcebergLogTable(spark, self._catalog, [self._records, "state"], self._properties)
-
-    def _open(self, spark: SparkSession) -> None:
-        """Have a session know the catalog, also one that the application made without it."""
-        catalog = f"spark.sql.catalog.{self._catalog}"
-        if spark.conf.get(catalog, None) is None:
-            for name, value in self.session.items():
-                if name.startswith(catalog):
-                    spark.conf.set(name, value)
 
     def is_conflict(self, error: BaseException) -> bool:
         """See `TableFormat`: what was read is not what is there when it is committed."""
