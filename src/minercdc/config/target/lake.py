@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, cast, get_args
 
 from pydantic import Field, field_validator
 
-from minercdc.config.section import CommaList, Section
+from minercdc.config.section import CommaList, Section, rule
 from minercdc.schema.patterns import configured_pattern
 
 Mode: TypeAlias = Literal["mirror", "soft_delete", "append", "scd2"]
@@ -28,7 +28,7 @@ class LakeConfig(Section):
     )
     minercdc_lake_catalog_name: str = Field(
         "minercdc",
-        pattern=r"[A-Za-z_]\w*",
+        pattern=r"^[A-Za-z_]\w*$",
         description="Name of the Iceberg catalog in SQL: a table is `<name>.<SCHEMA>.<TABLE>`, with several pluggable databases `<name>.<PDB>.<SCHEMA>.<TABLE>`.",
     )
     minercdc_lake_catalog_type: CatalogType = Field(
@@ -134,6 +134,16 @@ class LakeConfig(Section):
             if name.lower() not in known:
                 raise ValueError(f"'{name}' is not one of {', '.join(get_args(LakeFeature))}")
         return tuple(known[name.lower()] for name in value)
+
+    @rule
+    def _catalog_is_iceberg(self) -> Iterator[str]:
+        if self.minercdc_lake_catalog_name == "spark_catalog":
+            yield "minercdc.lake.catalog.name: spark_catalog is Spark's own; give the Iceberg catalog another name"
+        kind, uri = self.minercdc_lake_catalog_type, self.minercdc_lake_catalog_uri
+        if self.minercdc_lake_format == "iceberg" and kind != "hadoop" and not uri:
+            yield f"minercdc.lake.catalog.uri: missing; a catalog of type {kind} has an address"
+        if self.minercdc_lake_format == "delta" and (kind != "hadoop" or uri or self.minercdc_lake_catalog_warehouse):
+            yield "minercdc.lake.catalog: goes with minercdc.lake.format=iceberg; Delta tables are kept by path"
 
     def table_modes(self) -> Iterator[tuple[str, Mode]]:
         """The entries of minercdc.lake.table.modes: (pattern, mode), in their order."""
