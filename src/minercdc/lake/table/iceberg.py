@@ -56,10 +56,18 @@ _PROPERTIES: Final[Mapping[str, str]] = {
     # A snapshot goes when it was replaced long enough ago, not when it was made long ago: `compact` says which.
     "history.expire.max-snapshot-age-ms": str(2**62),
 }
+_MB = 1024 * 1024
+# As Delta's: a file of this size stays as it is until a twentieth of its rows is deleted.
+_REWRITTEN: Final[Mapping[str, str]] = {
+    "target-file-size-bytes": str(256 * _MB),
+    "min-file-size-bytes": str(32 * _MB),
+    "min-input-files": "2",
+    "delete-ratio-threshold": "0.05",
+    "remove-dangling-deletes": "true",
+}
 _APPENDS_BETWEEN_LOOKS = 50
 _KEPT_BY_READERS = timedelta(minutes=10)
 _ORPHANS_AGE = timedelta(days=3)  # a writer may be writing younger ones
-_MB = 1024 * 1024
 
 
 class _Snapshots:
@@ -75,17 +83,20 @@ class _Snapshots:
         self.table = java_class(spark, "org.apache.iceberg.spark.Spark3Util").loadIcebergTable(session._jsparkSession, name)
         self.newest = self.table.currentSnapshot()
 
-    def back(self) -> Iterator[Any]:
-        """The newest snapshot and those before it, as far as they are kept."""
-        one = self.newest
-        while one is not None:
-            yield one
-            parent = one.parentId()
-            one = None if parent is None else self.table.snapshot(parent)
+    def back(self, version: int | None = None) -> Iterator[Any]:
+        """The snapshots that were the table's, the newest first, as far as they are kept. That of a table that was replaced has no
+        parent, so the table's history says which they are."""
+        for entry in reversed(list(self.table.history())):
+            one = self.table.snapshot(entry.snapshotId())
+            if one is not None and (version is None or int(one.sequenceNumber()) <= version):
+                yield one
 
-    def said(self, member: str) -> str | None:
-        """What the newest snapshot says that has this member in its summary; None for none."""
-        return next((str(text) for one in self.back() if (text := one.summary().get(member)) is not None), None)
+    def said(self, member: str, version: int | None = None) -> str | None:
+        """What the newest snapshot up to a version says that has this member in its summary; None for none.
+
+        :param version: None for the newest one.
+        """
+        return next((str(text) for one in self.back(version) if (text := one.summary().get(member)) is not None), None)
 
     def of_version(self, version: int) -> Any:
         """The snapshot of a version. Raises LakeError when it is not kept."""
@@ -142,7 +153,6 @@ class _Table:
         self._spark = spark
         self._catalog = catalog
         self._namespace = ".".join(map(quoted, (catalog.name, *path[:-1])))
-        self._within = ".".join(map(quoted, path))  # of the catalog, as procedures take it
         self._properties = properties
         self.name = f"{self._namespace}.{quoted(path[-1])}"
 
@@ -169,26 +179,30 @@ class _Table:
     def _make_namespace(self) -> None:
         self._spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {self._namespace}")
 
-    def _call(self, procedure: str, *arguments: str) -> None:
-        given = ", ".join((f"table => {literal(self._within)}", *arguments))
-        self._spark.sql(f"CALL {quoted(self._catalog.name)}.system.{procedure}({given})").collect()
-
     def _rewrite(self, age: timedelta, order: Sequence[str], spoken: Sequence[str]) -> None:
-        """Join files, sorted by some columns, and remove what versions that are older than `age` had alone."""
-        # As Delta's: a file of this size stays as it is until a twentieth of its rows is deleted.
-        options = {
-            "target-file-size-bytes": 256 * _MB,
-            "min-file-size-bytes": 32 * _MB,
-            "min-input-files": 2,
-            "delete-ratio-threshold": 0.05,
-        }
-        listed = ", ".join(f"'{name}', '{value}'" for name, value in options.items())
-        by = [f"strategy => 'sort', sort_order => {literal(', '.join(map(quoted, order)))}"] if order else []
-        self._call("rewrite_data_files", *by, f"options => map({listed})")
-        self._call("rewrite_position_delete_files")
+        """Join files, sorted by some columns, and remove what versions that are older than `age` had alone.
+
+        :param spoken: members of summaries, whose newest values the new snapshots have, too, since the others may go.
+        """
+        session: Any = self._spark
+        snapshots = self._snapshots()
+        actions = java_class(self._spark, "org.apache.iceberg.spark.actions.SparkActions").get(session._jsparkSession)
+        said = {member: text for member in spoken if (text := snapshots.said(member)) is not None}
+        rewrite = actions.rewriteDataFiles(snapshots.table)
+        for name, value in _REWRITTEN.items():
+            rewrite = rewrite.option(name, value)
+        if order:
+            sorting = java_class(self._spark, "org.apache.iceberg.SortOrder").builderFor(snapshots.table.schema())
+            for column in order:
+                sorting = sorting.asc(column)
+            rewrite = rewrite.sort(sorting.build())
+        for action in (rewrite, actions.rewritePositionDeletes(snapshots.table)):
+            for member, text in said.items():
+                action = action.snapshotProperty(member, text)
+            action.execute()
         self._snapshots().expire(age, spoken)
         orphans = datetime.now(UTC) - max(age, _ORPHANS_AGE)
-        self._call("remove_orphan_files", f"older_than => TIMESTAMP '{orphans:%Y-%m-%d %H:%M:%S}'")
+        actions.deleteOrphanFiles(snapshots.table).olderThan(int(orphans.timestamp() * 1000)).execute()
 
 
 class IcebergLogTable(_Table):
@@ -245,7 +259,7 @@ class IcebergLogTable(_Table):
 
     def compact(self, age: timedelta) -> None:
         """See `LogTable`."""
-        self._rewrite(age, (), (_WRITER,))
+        self._rewrite(age, (), (_WRITER, _NUMBER))
 
 
 class IcebergTable(_Table):
@@ -265,10 +279,7 @@ class IcebergTable(_Table):
 
     def mode(self, version: int | None = None) -> Mode:
         """See `LakeTable`."""
-        snapshots = self._snapshots()
-        if version is not None:
-            snapshots.newest = snapshots.of_version(version)
-        return cast(Mode, snapshots.said(_MODE) or "mirror")
+        return cast(Mode, self._snapshots().said(_MODE, version) or "mirror")
 
     def create(self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied) -> None:
         """See `LakeTable`."""
