@@ -63,7 +63,6 @@ _REWRITTEN: Final[Mapping[str, str]] = {
     "min-file-size-bytes": str(32 * _MB),
     "min-input-files": "2",
     "delete-ratio-threshold": "0.05",
-    "remove-dangling-deletes": "true",
 }
 _APPENDS_BETWEEN_LOOKS = 50
 _KEPT_BY_READERS = timedelta(minutes=10)
@@ -196,10 +195,10 @@ class _Table:
             for column in order:
                 sorting = sorting.asc(column)
             rewrite = rewrite.sort(sorting.build())
-        for action in (rewrite, actions.rewritePositionDeletes(snapshots.table)):
-            for member, text in said.items():
-                action = action.snapshotProperty(member, text)
-            action.execute()
+        _execute(rewrite, said)
+        # Each takes the table as the one before left it.
+        _execute(actions.removeDanglingDeleteFiles(self._snapshots().table), said)
+        _execute(actions.rewritePositionDeletes(self._snapshots().table), said)
         self._snapshots().expire(age, spoken)
         orphans = datetime.now(UTC) - max(age, _ORPHANS_AGE)
         actions.deleteOrphanFiles(self._snapshots().table).olderThan(int(orphans.timestamp() * 1000)).execute()
@@ -472,6 +471,13 @@ def catalog_settings(config: ConnectorConfig) -> dict[str, str]:
         catalog: "org.apache.iceberg.spark.SparkCatalog",
         **{f"{catalog}.{name}": value for name, value in {**given, **passed_on}.items() if value is not None},
     }
+
+
+def _execute(action: Any, said: Mapping[str, str]) -> None:
+    """Run an action of Iceberg, whose snapshot has these members in its summary."""
+    for member, text in said.items():
+        action = action.snapshotProperty(member, text)
+    action.execute()
 
 
 @contextmanager
