@@ -16,7 +16,7 @@ $(1) || { test $$? -eq 1 && echo "The tests that failed, once more and alone:" \
 	&& MINERCDC_DURATIONS= $(1) -n 0 --last-failed --last-failed-no-failures none; }
 endef
 
-.PHONY: install demo lint unit docs-test test test-all changed durations python-path fuzz mutants wheels containers cluster standby torture soak simulate parity bench bench-peer docs site
+.PHONY: install demo lint unit docs-test test test-all changed durations python-path fuzz mutants wheels containers cluster standby torture soak simulate parity bench bench-peer docs site manifests
 install: .venv/installed
 
 .venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt $(NATIVE)
@@ -122,3 +122,7 @@ docs: install
 # The documentation as a site, into site/. A warning, such as a link that leads nowhere, fails it; nothing is fetched, by the build or by a reader.
 site: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# The plain manifests of deploy/kubernetes, from the Helm chart.
+manifests: install
+	$(BIN)/python -m deploy.helm.manifests

@@ -75,6 +75,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/e2e/test_formats.py::test_every_example_writes_its_format": "tests/unit/messages/formats has their bytes",
     "tests/e2e/test_formats.py::test_apicurios_registry_by_its_own_api": "tests/unit/messages/formats/test_registries.py",
     "tests/e2e/test_formats.py::test_files_that_protobuf_schemas_import_can_be_references": "tests/unit/messages/formats/test_registries.py",
+    "tests/e2e/test_helm.py": "compiles Helm; tests/unit/deploy/test_chart.py renders the chart by Helm's engine",
     "tests/e2e/test_network_cut.py": "minutes of waiting; the frozen and the killed owner of test_standby.py are run",
     "tests/e2e/test_recording.py": "tests/unit/operate; a recording is a tool for support",
     "tests/e2e/test_relay.py::test_killed_anywhere_each_client_equals_the_table_as_of_its_window[mapped]": "the other buffer is run",
