@@ -16,7 +16,7 @@ $(1) || { test $$? -eq 1 && echo "The tests that failed, once more and alone:" \
 	&& MINERCDC_DURATIONS= $(1) -n 0 --last-failed --last-failed-no-failures none; }
 endef
 
-.PHONY: install demo lint unit docs-test test test-all changed durations python-path fuzz mutants wheels containers cluster standby torture soak simulate parity bench bench-peer docs site manifests
+.PHONY: install demo lint unit docs-test test test-all changed durations python-path fuzz mutants wheels containers cluster standby torture soak simulate parity bench bench-peer docs site manifests release-check
 install: .venv/installed
 
 .venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt $(NATIVE)
@@ -51,7 +51,7 @@ test: lint
 # Everything, hours: all seeds, drivers' suites, parity, soak, mutations, the Python path. Parts that passed on these sources are not run again;
 # PART="spark e2e" runs these. It ends with one table of all parts.
 test-all: install
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[readers]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[readers,release]'
 	$(BIN)/python -m tests.whole $(PART)
 
 # What a change since BASE needs, by the table in tests/changed.py.
@@ -126,3 +126,8 @@ site: install
 # The plain manifests of deploy/kubernetes, from the Helm chart.
 manifests: install
 	$(BIN)/python -m deploy.helm.manifests
+
+# What can be tried of a release on one machine: sources and wheels into dist/, their metadata, an installation from there.
+release-check: install
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[release]'
+	$(BIN)/python -m deploy.release check

@@ -14,8 +14,10 @@ import pytest
 import yaml
 from deploy.helm.manifests import CHART, EXAMPLES, NAMESPACE, RELEASE, example, rendered
 
+pytestmark = pytest.mark.timeout(1800)
+
 HELM = "helm.sh/helm/v3/cmd/helm@v3.22.0"
-_BUILD_SECONDS = 840
+_BUILD_SECONDS = 1700
 
 
 @pytest.fixture(scope="module")
