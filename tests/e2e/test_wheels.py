@@ -15,6 +15,8 @@ from deploy.release import check
 from tests.e2e.lab import Lab
 from tests.native_pair import BUILT_HERE
 
+pytestmark = pytest.mark.timeout(1800)
+
 ROOT = Path(__file__).parents[2]
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
 
