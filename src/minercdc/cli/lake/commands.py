@@ -23,6 +23,7 @@ import typer
 from rich.progress import Progress
 from typer.core import TyperGroup
 
+from minercdc.cli.groups.order import command_first, nearest
 from minercdc.cli.lake.panel import lake_panel
 from minercdc.cli.next_steps import reachable
 from minercdc.cli.output import (
@@ -56,11 +57,14 @@ _STREAM = "stream"  # the command of `minercdc lake CONFIG`
 
 
 class _ConfigOrCommand(TyperGroup):
-    """A group whose first argument may be CONFIG: then it is `stream` that runs."""
+    """A group whose only argument may be CONFIG: then it is `stream` that runs."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        first = next((i for i, arg in enumerate(args) if not arg.startswith("-")), None)
-        if first is not None and args[first] not in self.commands:
+        args = command_first(args, self.commands)
+        first = next((arg for arg in args if not arg.startswith("-")), None)
+        if first is not None and first not in self.commands:
+            if meant := nearest(first, self.commands):
+                ctx.fail(f"No such command or file '{first}'. Did you mean '{meant}'?")
             args = [_STREAM, *args]
         return super().parse_args(ctx, args)
 
