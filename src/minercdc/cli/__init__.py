@@ -27,6 +27,7 @@ from minercdc.cli.lake.commands import lake
 from minercdc.cli.output import errors
 from minercdc.cli.pages.commands import config, error_codes, types
 from minercdc.cli.pasting import pasteable
+from minercdc.cli.qualify import qualify
 from minercdc.cli.recording import record, replay
 from minercdc.cli.run import run
 from minercdc.cli.servers import demo, kafka, registry, sandbox
@@ -68,6 +69,7 @@ PANELS: Final[Mapping[str, Sequence[_Command]]] = {
         _Command("tail", tail, "tail orders.yaml SHOP.ORDERS"),
         _Command("check", check, "check orders.yaml"),
         _Command("plan", plan, "plan orders.yaml"),
+        _Command("qualify", qualify, "qualify orders.yaml --admin SYSTEM --report qualified.zip"),
         _Command("verify", verify, "verify orders.yaml --table SHOP.ORDERS"),
     ),
     "Repair": (
