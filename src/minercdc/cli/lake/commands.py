@@ -159,6 +159,7 @@ def snapshot(
     config: ConfigFile,
     table: OneTable = None,
     scn: Annotated[int | None, typer.Option(min=1, help="Read as of this SCN; default: the present SCN.")] = None,
+    as_json: AsJson = False,
     verbose: Verbose = False,
 ) -> None:
     """Read tables from Oracle AS OF one SCN into the lake, without Kafka; the connector streams what is committed after it."""
@@ -176,7 +177,11 @@ def snapshot(
         done = load(spark, loaded, scn=at, table=table, coverage=stream, tries=tries, progress=_SnapshotProgress(bar))
     log_lines(handover_steps(stream.scn, str(config)))
     rows = sum(one.rows for one in done.tables)
-    sys.stdout.write(f"read: {len(done.tables) - len(done.failed)} tables, {rows} rows at SCN {done.scn}\n")
+    if as_json:
+        tables = [{"table": one.name, "rows": one.rows, "error": one.failure or None} for one in done.tables]
+        print_json({"scn": str(done.scn), "tables": tables})
+    else:
+        sys.stdout.write(f"read: {len(done.tables) - len(done.failed)} tables, {rows} rows at SCN {done.scn}\n")
     sys.stdout.flush()
     if done.failed:
         raise SystemExit(1)
@@ -238,7 +243,7 @@ def show_rows(
 
 
 @lake.command()
-def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = False) -> None:
+def optimize(config: ConfigFile, table: OneTable = None, as_json: AsJson = False, verbose: Verbose = False) -> None:
     """Join the tables' small files, and remove what is older than minercdc.lake.retention.ms; the lake may run meanwhile."""
     stop = Stop(patience=0, status=UNFINISHED)
     from minercdc.cli.lake.status import size
@@ -250,13 +255,23 @@ def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = Fals
     log_to(errors, verbose)
 
     def done(one: Maintained) -> None:
+        if as_json:
+            return
         files, sizes = (f"{one.files[i]} files, {size(one.bytes[i])}" for i in (0, 1))
         sys.stdout.write(pasteable(f"{one.name}: {one.failure or f'{files} -> {sizes}'}\n"))
 
     with _spark(loaded, stop) as spark:
         client = KafkaClient(loaded.kafka, loaded.topics, loaded.kafka_client)
         found = Maintenance(spark, loaded, client).run(table, done)
-    sys.stdout.write(f"optimized: {sum(not one.failure for one in found)} tables\n")
+    if as_json:
+        print_json(
+            [
+                {"table": one.name, "files": list(one.files), "bytes": list(one.bytes), "error": one.failure or None}
+                for one in found
+            ]
+        )
+    else:
+        sys.stdout.write(f"optimized: {sum(not one.failure for one in found)} tables\n")
     sys.stdout.flush()
     if any(one.failure for one in found):
         raise SystemExit(1)
@@ -266,6 +281,7 @@ def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = Fals
 def rebuild(
     config: ConfigFile,
     table: Annotated[str, typer.Option("--table", metavar="SCHEMA.TABLE", help=f"The table to rebuild{OF_SEVERAL}.")],
+    as_json: AsJson = False,
     verbose: Verbose = False,
 ) -> None:
     """Make a table again, from the change log where that has all of it, else from Oracle; its quarantine ends with that."""
@@ -275,10 +291,16 @@ def rebuild(
 
     loaded = load_config(config)
     log_to(errors, verbose)
+    made: list[dict[str, object]] = []
     with _spark(loaded, stop) as spark, progress("reading") as bar:
         for done in rebuild_given(spark, loaded, table, progress=_SnapshotProgress(bar)):
+            made.append({"table": done.name, "rows": done.rows, "scn": str(done.scn), "source": done.source})
+            if as_json:
+                continue
             sys.stdout.write(f"rebuilt: {done.name}, {done.rows} rows at SCN {done.scn} from {done.source}\n")
             sys.stdout.flush()
+    if as_json:
+        print_json(made)
 
 
 class _SnapshotProgress:

@@ -82,8 +82,8 @@ def plan(config: ConnectorConfig, noted: dict[str, object] | None = None) -> Ite
     findings = [*broker, *stored, *check_prerequisites(config)]
     noted["findings"] = [document_of(one) for one in findings]
     yield from _findings(findings)
-    needed = grants(config, [one.schema.id for one in tables], several_instances=several)
-    noted["grants"] = list(needed)
+    needed = list(grants(config, [one.schema.id for one in tables], several_instances=several))
+    noted["grants"] = needed
     yield from ("", "grants, by a DBA:", *(f"  {one}" for one in needed))
 
 
