@@ -40,10 +40,11 @@ def output() -> Console:
     return console
 
 
-class _PlainLines(logging.Formatter):
+class PlainLines(logging.Formatter):
     """Lines that begin with the time in ISO 8601, UTC."""
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        """The time of a record; `datefmt` is without effect."""
         return iso_time(record.created)
 
 
@@ -67,7 +68,7 @@ def log_to(console: Console, verbose: bool) -> None:
         logging.basicConfig(level=level, format="%(message)s", handlers=[on_terminal])
     else:
         plain = logging.StreamHandler(sys.stderr)
-        plain.setFormatter(_PlainLines("%(asctime)s %(levelname)-7s %(message)s"))
+        plain.setFormatter(PlainLines("%(asctime)s %(levelname)-7s %(message)s"))
         logging.basicConfig(level=level, handlers=[plain])
     for handler in logging.getLogger().handlers:
         handler.addFilter(PasteableMessages())

@@ -35,6 +35,16 @@ def test_the_help_of_a_command_fits_a_terminal_and_ends_with_an_example(command:
     assert max(map(len, text.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_the_help_of_the_commands_of_a_group_fits_a_terminal(command: Any) -> None:
+    group = get_command(app).commands[command.name]  # type: ignore[attr-defined]
+    for name in getattr(group, "commands", {}):
+        first = ["CONFIG", name] if command.name == "signal" else [name]
+        status, text = printed(command.name, *first, "--help")
+        assert status == 0, text
+        assert max(map(len, text.splitlines())) <= 80
+
+
 def test_a_typo_is_answered_with_the_nearest_command() -> None:
     status, text = printed("statsu")
     assert status == 2
