@@ -155,8 +155,15 @@ def test_a_given_schema_gets_tables_and_loses_them(sandbox: SandboxProcess, conf
     killed.await_log("running")
     killed.stop(signal.SIGKILL)
     assert len(left(sandbox)) > 2
-    ended = run_to_end([*arguments[:4], "--case", "DATE"], config.with_name("again.log"), environment=PASSWORDS)
+    report = config.with_name("r.zip")
+    again = [*arguments[:4], "--case", "DATE", "--report", str(report)]
+    ended = run_to_end(again, config.with_name("again.log"), environment=PASSWORDS)
     assert ended.status == 0, ended.output + ended.errors
+    with zipfile.ZipFile(report) as archive:
+        members = {Path(name).name: archive.read(name) for name in archive.namelist()}
+    assert json.loads(members["report.json"])["recording_replays"] is True
+    assert b"GIVEN_SCHEMA" not in gzip.decompress(members["recording.gz"])
+    assert b"given_schema" not in members["report.md"].lower()
     assert left(sandbox) == ["GIVEN_SCHEMA.MQ_MINE"]
     with sandbox.connect() as admin, admin.cursor() as cursor:
         cursor.execute("DROP USER GIVEN_SCHEMA CASCADE")

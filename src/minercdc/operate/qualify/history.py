@@ -30,14 +30,10 @@ _NOT_OFFERED: Final[Mapping[int, str]] = {
     902: "the type is not there",
     910: "the length is not allowed",
     1031: "not granted",
-    1950: "no quota on the tablespace",
     3001: "not implemented",
     12754: "the feature is switched off",
-    14400: "not implemented",
-    22887: "the type is not there",
-    38301: "not granted",
     43853: "the tablespace does not allow it",
-    51805: "not implemented",
+    65040: "not allowed within a pluggable database",
 }
 
 
@@ -79,7 +75,6 @@ class History:
     ) -> None:
         self._place, self._stop, self._log_switching = place, stop, log_switching
         self._sessions: dict[Who, oracledb.Connection] = {}
-        self._granted: set[str] = set()
         self._closing = ExitStack()
         self._rows = TableRows(capture, place.schema, self._closing.enter_context(closing(connect(capture.database))))
 

@@ -125,6 +125,7 @@ def in_pdb(database: DatabaseConfig, user: str, password: str, service: str) -> 
         "database_password": SecretStr(password),
         "minercdc_database_token_location": None,
         "database_pdb_name": None,
+        "database_initial_statements": "",
     }
     target = service or (database.database_pdb_name or "").strip('"')
     if target and database.database_url:
@@ -149,7 +150,10 @@ def _with_service(url: str, service: str) -> str:
 
 
 def _with_new_user(access: Access, run: str) -> Place:
-    name, password = f"{USER}{run}", f"Mq1{secrets.token_hex(10)}"
+    name, password = (
+        f"{USER}{run}",
+        f"MQq_{secrets.token_hex(10)}_#77",
+    )  # of every kind of character that a profile may ask for
     owner = in_pdb(access.capture, name, password, access.service)
     with closing(connect(access.admin)) as admin:
         try:

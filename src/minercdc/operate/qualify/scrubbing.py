@@ -21,7 +21,7 @@ _PLAIN: Final = frozenset({"SYS", "SYSTEM", "PUBLIC", "CDB$ROOT", "UNKNOWN"})
 _SHORTEST: Final = 2
 _FILE = re.compile(r"(?:\+[A-Za-z]\w*/|/|[A-Za-z]:\\)[^\s'\"]+")
 # Members of a recording's lines that are this program's own words.
-_KEPT: Final = frozenset({"kind", "version", "minercdc", "path", "on", "to", "sha256", "records", "keys"})
+_KEPT: Final = frozenset({"kind", "version", "minercdc", "path", "on", "to", "sha256", "keys"})
 _FIELDS = {name: place for place, name in enumerate(LogMinerRow._fields)}
 _OTHER: Final = "OTHER"
 
@@ -39,7 +39,8 @@ class Scrubber:
             (one for one in found if len(one) >= _SHORTEST and one not in _PLAIN), key=lambda one: (-len(one), one)
         )
         self._words = {name: f"NAME{number}" for number, name in enumerate(wanted, 1)}
-        any_name = "|".join(map(re.escape, wanted))
+        self._words |= {re.escape(name): word for name, word in self._words.items()}  # as patterns of tables have them
+        any_name = "|".join(map(re.escape, sorted(self._words, key=len, reverse=True)))
         self._pattern = re.compile(rf"(?<![\w$#])(?:{any_name})(?![\w$#])", re.IGNORECASE) if wanted else None
         hidden = "|".join(map(re.escape, sorted({one for one in secrets if one}, key=len, reverse=True)))
         self._secrets = re.compile(rf"(?<!\w)(?:{hidden})(?!\w)") if hidden else None
@@ -72,11 +73,12 @@ class Scrubber:
         return self._files.setdefault(name, f"/redo/log{len(self._files) + 1}")
 
 
-def scrubbed_recording(source: Path, target: Path, scrubber: Scrubber, schema: str) -> None:
+def scrubbed_recording(source: Path, target: Path, scrubber: Scrubber, schema: str, keys: str = "") -> None:
     """Write a recording without names, and without what is not of one schema.
 
     :param source: a recording that `minercdc record` can have made.
     :param target: one that is there is replaced.
+    :param keys: the digest of its topics and keys, where they have other names now; '' for the recorded one.
     :raises ConfigError, OSError: as `RecordingWriter` and `lines_of`.
     """
     with temporary_directory("minercdc-qualify-") as directory, open(Path(directory) / "lines", "w+b") as spool:
@@ -86,7 +88,8 @@ def scrubbed_recording(source: Path, target: Path, scrubber: Scrubber, schema: s
         try:
             for line in lines:
                 if line["kind"] == "end":
-                    writer.finish({name: one for name, one in line.items() if name not in ("kind", "sha256")})
+                    end = {name: one for name, one in line.items() if name not in ("kind", "sha256")}
+                    writer.finish({**end, "keys": keys or end["keys"]})
                     return
                 writer.write(line)
         finally:

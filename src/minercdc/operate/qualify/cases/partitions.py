@@ -37,7 +37,7 @@ CASES = (
         _ROWS,
         [
             Step(["INSERT INTO {t} VALUES (150, 'in P2')"], ["c 150"]),
-            Step(["ALTER TABLE {t} SPLIT PARTITION P2 AT (150) INTO (PARTITION P2A, PARTITION P2B)"]),
+            Step(["ALTER TABLE {t} SPLIT PARTITION P2 AT (150) INTO (PARTITION P2A, PARTITION P2B) UPDATE INDEXES"]),
             Step(["INSERT INTO {t} VALUES (151, 'in P2B')"], ["c 151"]),
             Step(["UPDATE {t} SET V = 'changed' WHERE ID > 100"], ["u 101", "u 150", "u 151"]),
         ],
