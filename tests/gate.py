@@ -77,6 +77,8 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/e2e/test_formats.py::test_files_that_protobuf_schemas_import_can_be_references": "tests/unit/messages/formats/test_registries.py",
     "tests/e2e/test_helm.py": "compiles Helm; tests/unit/deploy/test_chart.py renders the chart by Helm's engine",
     "tests/e2e/test_network_cut.py": "minutes of waiting; the frozen and the killed owner of test_standby.py are run",
+    "tests/e2e/test_qualify.py::test_a_given_schema": "the run that is killed in a schema of its own is run",
+    "tests/e2e/test_qualify.py::test_what_another_run": "the run that is killed in a schema of its own is run",
     "tests/e2e/test_recording.py": "tests/unit/operate; a recording is a tool for support",
     "tests/e2e/test_relay.py::test_killed_anywhere_each_client_equals_the_table_as_of_its_window[mapped]": "the other buffer is run",
     "tests/e2e/test_relay.py::test_a_replicator_fills_a_relay": "the sink is the same for all adapters",

@@ -17,7 +17,8 @@ _HEAD = """# Command line
 
 Look up a command and its options here. Made by `make docs` from the help of each command, which `minercdc COMMAND --help` prints; do not edit.
 
-`CONFIG` is a file of properties: YAML, JSON or `.properties` ([configuration](../configuration.md)). The [exit status](../errors.md) says what
+`CONFIG` is a file of properties: YAML, JSON or `.properties` ([configuration](../configuration.md)). It is the first argument, after the words of the
+command; in `lake`, `offsets`, `relay`, `signal` and `txlog` it may stand before the second word or after it. The [exit status](../errors.md) says what
 happened: 0 done, 1 failed, 2 the configuration or command line is wrong, 3 the database lacks something, 4 another instance took over,
 130 stopped before the end.
 """
@@ -63,8 +64,6 @@ def _command(command: Any, name: str, example: str) -> Iterator[str]:
         if not member.hidden:
             yield from (f"#### minercdc {name} {part}", "", _text(member.help), "")
             yield from _parameters(member, f"{name} {part}")
-    if command.context_settings.get("ignore_unknown_options"):
-        yield from (f"Its options are printed by `minercdc {name} --help`.", "")
 
 
 def _parameters(command: Any, name: str) -> Iterator[str]:
