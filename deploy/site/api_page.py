@@ -113,17 +113,17 @@ def _entry(module: str, found: _Found) -> Iterator[str]:
             yield from _text(ast.get_docstring(cls))
             yield from _members(cls, found.name)
         case ast.AnnAssign(value=value) as alias:
-            parts = ast.unparse(value).split(" | ") if value else []
-            yield from (
-                f"### {found.name}",
-                "",
-                "```python",
-                f"{found.name} = (" if len(parts) > 4 else f"{found.name} = {' | '.join(parts)}",
-            )
-            if len(parts) > 4:
-                yield from (f"    {parts[0]}", *(f"    | {one}" for one in parts[1:]), ")")
-            yield from ("```", "")
+            yield from (f"### {found.name}", "", *_alias(found.name, ast.unparse(value) if value else ""), "")
             yield from _text(_comment_of(found.module, alias))
+
+
+def _alias(name: str, value: str) -> list[str]:
+    """An alias of types as code, in the form that the formatter gives it."""
+    text = f"{name} = {value}".replace("'", '"')
+    if len(text) > _WIDTH:
+        first, *others = value.split(" | ")
+        text = "\n".join([f"{name} = (", f"    {first}", *(f"    | {one}" for one in others), ")"])
+    return ["```python", *text.split("\n"), "```"]
 
 
 def _comment_of(module: str, statement: ast.stmt) -> str | None:
