@@ -54,9 +54,9 @@ lint: install
 unit: install
 	$(GATE) -n 3 --dist loadfile tests/unit
 
-# The tests of documents and their words.
+# The tests of documents, their words and the site.
 docs-test: install
-	$(PYTEST) -n 2 tests/unit/test_docs.py tests/unit/test_words.py
+	$(PYTEST) -n 2 tests/unit/test_docs.py tests/unit/test_words.py tests/site
 
 # The gate: all that a change of the product can plausibly break. Left out: what tests/gate.py lists, with what is run in its place.
 # Four processes, since many tests wait for servers; the tests of a file run in one of them.
@@ -132,6 +132,7 @@ docs: install
 	$(BIN)/minercdc errors > docs/errors.md
 	$(BIN)/minercdc check --rules > docs/checks.md
 	$(BIN)/python -m minercdc.cli.pages.reference > docs/reference/cli.md
+	$(BIN)/python -m deploy.site.api_page > docs/reference/api.md
 	$(BIN)/python -m minercdc_sandbox.page > sandbox/docs/sandbox.md
 
 # The documentation as a site, into site/. A warning, such as a link that leads nowhere, fails it; nothing is fetched, by the build or by a reader.

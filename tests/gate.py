@@ -71,6 +71,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/e2e/test_broker_failures.py::test_a_broker_that_comes_up_later_is_found": "the broker that is killed in the middle is run",
     "tests/e2e/test_examples.py::test_every_connector_runs": "every example is loaded by tests/unit/config; the README's is run",
     "tests/e2e/test_examples.py::test_every_signal_of_every_channel_is_answered": "tests/e2e/test_signals.py has the channels",
+    "tests/e2e/test_first_lake.py": "Spark six times; tests/spark has what each command does",
     "tests/e2e/test_forked.py": "tests a tool of the tests",
     "tests/e2e/test_formats.py::test_every_example_writes_its_format": "tests/unit/messages/formats has their bytes",
     "tests/e2e/test_formats.py::test_apicurios_registry_by_its_own_api": "tests/unit/messages/formats/test_registries.py",

@@ -12,6 +12,7 @@ from typing import Any
 from typer.main import get_command
 
 from minercdc.cli import PANELS, app
+from minercdc.config.page_lines import wrapped
 
 _HEAD = """# Command line
 
@@ -28,24 +29,33 @@ def reference_page() -> str:
     """The text of docs/reference/cli.md."""
     commands: Any = get_command(app)
     return (
-        "\n".join(
-            [
-                _HEAD,
-                *_table(
-                    [f"| [`{one.name}`](#minercdc-{one.name}) | {_first(commands.commands[one.name])} |" for one in _all()],
-                    "command",
-                    "does",
-                ),
-                *(
-                    line
-                    for panel, listed in PANELS.items()
-                    for line in (
-                        f"## {panel}",
-                        "",
-                        *(line for one in listed for line in _command(commands.commands[one.name], one.name, one.example)),
-                    )
-                ),
-            ]
+        wrapped(
+            "\n".join(
+                [
+                    _HEAD,
+                    *_table(
+                        [
+                            f"| [`{one.name}`](#minercdc-{one.name}) | {_first(commands.commands[one.name])} |"
+                            for one in _all()
+                        ],
+                        "command",
+                        "does",
+                    ),
+                    *(
+                        line
+                        for panel, listed in PANELS.items()
+                        for line in (
+                            f"## {panel}",
+                            "",
+                            *(
+                                line
+                                for one in listed
+                                for line in _command(commands.commands[one.name], one.name, one.example)
+                            ),
+                        )
+                    ),
+                ]
+            )
         ).rstrip()
         + "\n"
     )
