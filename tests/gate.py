@@ -99,7 +99,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/e2e/test_within_pdb.py::test_every_change_comes_once_over_kills_and_log_switches[logminer_unbuffered]": "the other mode is run",
     # The lake on real Spark: one case of each rule.
     "tests/spark/test_direct_kill.py": "tests/unit/sinks/test_segments.py cuts segments at every byte",
-    "tests/spark/test_lake_features.py": "readers of Delta tables; tests/unit/lake/test_features.py has when a feature is given, and what is written again",
+    "tests/spark/test_lake_features.py": "readers of Delta tables; tests/unit/lake/test_delta_features.py has when a feature is given, and what is written again",
     "tests/spark/test_lake_kill.py::test_a_lake_that_is_killed_at_any_step_of_its_first_minute_starts_again": "every step; its stops at each boundary are run",
     "tests/spark/test_lake_avro.py": "Avro is decoded by test_reading.py of tests/unit; the tables are those of JSON",
     "tests/spark/test_lake_cluster.py": "two workers in processes of their own; one process is run",

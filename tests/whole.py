@@ -12,7 +12,9 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import time
+import venv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -30,11 +32,13 @@ class Part:
     :param arguments: of pytest.
     :param environment: variables beside those of the process.
     :param holds: what is tested, in a few words.
+    :param packages: that take the place of those of the same names; the part has a Python of its own then.
     """
 
     holds: str
     arguments: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
+    packages: Sequence[str] = ()
 
 
 _FILES = ("-n", "3", "--dist", "loadfile")
@@ -70,6 +74,27 @@ _PURE = [
     )
 ]
 _PYTHON = {"MINERCDC_NATIVE": "0"}
+# The lake's rules on another Spark; what reads segments needs Spark 4.2.
+_LAKE = [
+    f"tests/spark/test_lake{name}.py"
+    for name in (
+        "",
+        "_changes",
+        "_consistency",
+        "_ddl",
+        "_gaps",
+        "_joint_read",
+        "_kill",
+        "_latest",
+        "_maintenance",
+        "_modes",
+        "_old_keys",
+        "_rebuild",
+        "_second_snapshot",
+        "_snapshot",
+        "_trouble",
+    )
+]
 
 PARTS: Mapping[str, Part] = {
     "unit": Part("pure tests of product and sandbox; the site", (*_FILES, "tests/unit", "tests/site", "sandbox/tests/unit")),
@@ -77,6 +102,13 @@ PARTS: Mapping[str, Part] = {
     "kafka": Part("a real broker; Debezium's messages", (*_FILES, "tests/kafka", "tests/parity")),
     "e2e": Part("all processes", (*_FILES, "tests/e2e")),
     "spark": Part("real Spark and Delta", (*_FILES, "tests/spark")),
+    "spark40": Part("the lake on Spark 4.0", ("-n", "0", "-p", "tests.older_spark", *_LAKE), packages=["pyspark==4.0.2"]),
+    "spark41": Part("the lake on Spark 4.1", ("-n", "0", "-p", "tests.older_spark", *_LAKE), packages=["pyspark==4.1.4"]),
+    "iceberg": Part(
+        "the lake on Iceberg",
+        ("-n", "0", "-p", "tests.older_spark", "-p", "tests.iceberg", *_LAKE),
+        packages=["pyspark==4.1.4"],
+    ),
     "sandbox": Part("the sandbox to drivers of Python, Java and Go", (*_FILES, "sandbox/tests/server", "sandbox/tests/clients")),
     "models": Part("checker, simulation, torture; mutations of each", (*_FILES, "tests/checker", "tests/simulate", "tests/torture")),
     "python": Part("all that native code does, on the Python path", (*_FILES, *_PURE, *_LOGMINER, "tests/conformance"), _PYTHON),
@@ -134,7 +166,7 @@ def run(name: str, digest: str) -> Result:
         "MINERCDC_EXAMPLES": "all",
         "MINERCDC_DURATIONS": str(RESULTS / f"{name}.durations.json"),
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.durations", *part.arguments]
+    command = [python_of(name, part.packages), "-m", "pytest", "-q", "-p", "tests.durations", *part.arguments]
     with (
         (RESULTS / f"{name}.log").open("w") as log,
         subprocess.Popen(
@@ -148,6 +180,24 @@ def run(name: str, digest: str) -> Result:
     result = result_of((RESULTS / f"{name}.log").read_text(), digest, process.returncode, time.monotonic() - began)
     (RESULTS / f"{name}.json").write_text(json.dumps(asdict(result)))
     return result
+
+
+def python_of(name: str, packages: Sequence[str]) -> str:
+    """The Python of a part: this one, or one of its own with its packages and, after them, those of this one. It is made where it is not
+    there."""
+    if not packages:
+        return sys.executable
+    directory = RESULTS / f"{name}-python"
+    made, wanted = directory / "packages", "\n".join(packages)
+    python = directory / "bin" / "python"
+    if not made.exists() or made.read_text() != wanted:
+        venv.create(directory, clear=True, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages], check=True)
+        (own,) = directory.glob("lib/python*/site-packages")
+        # `addsitedir` reads the files of editable packages there, too.
+        (own / "zz_after.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
+        made.write_text(wanted)
+    return str(python)
 
 
 def result_of(output: str, digest: str, exit_code: int, seconds: float) -> Result:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.connector import Connector
+from tests.spark.reading import FORMAT
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.lake import start
@@ -30,6 +31,8 @@ def properties(broker: KafkaBroker, prefix: str, tmp_path: Path) -> dict[str, st
         "minercdc.kafka.bootstrap.servers": broker.bootstrap_servers,
         "minercdc.lake.path": str(tmp_path / "lake"),
         "minercdc.lake.trigger.interval.ms": "0",
+        "minercdc.lake.format": FORMAT,
+        "minercdc.lake.catalog.name": f"lake_{prefix}".replace("-", "_"),
     }
 
 

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from typing import TYPE_CHECKING, Any, Final
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.schema.table import TableSchema
+from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.formats import format_of
+from minercdc.lake.table.iceberg import IcebergTable
+from minercdc.schema.table import TableId, TableSchema
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMAT: Final = os.environ.get("MINERCDC_LAKE_FORMAT", "delta")
+"""The format of the lakes of this run (tests/iceberg.py)."""
+TABLE: Final[type[DeltaTable] | type[IcebergTable]] = DeltaTable if FORMAT == "delta" else IcebergTable
+
+
+def name_in_sql(spark: SparkSession, config: ConnectorConfig, schema: str, table: str) -> str:
+    """The name of a lake table, for SQL of a session, which knows its catalog then."""
+    return format_of(config).table(spark, TableId("", schema, table)).name
+
+
+def frame(spark: SparkSession, config: ConnectorConfig, schema: str, table: str) -> DataFrame:
+    """The rows of a lake table, as any reader of its format sees them."""
+    return spark.table(name_in_sql(spark, config, schema, table))
 
 
 def lake(spark: SparkSession, config: ConnectorConfig, table: TableSchema) -> list[dict[str, Any]]:
-    """The rows of a lake table without `__cdc`, as any reader of Delta sees them."""
-    path = f"{config.lake.minercdc_lake_path}/{table.id.schema}/{table.id.table}"
-    rows = [r.asDict() for r in spark.read.format("delta").load(path).collect()]
+    """The rows of a lake table without `__cdc`."""
+    rows = [r.asDict() for r in frame(spark, config, table.id.schema, table.id.table).collect()]
     return sorted(({k: v for k, v in r.items() if k != "__cdc"} for r in rows), key=str)

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tests.e2e.lab import Lab
+from tests.spark.reading import FORMAT
 
 from minercdc.config.load import ConnectorConfig, load_config
 from minercdc.lake import start
-from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.state import StateTable
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def lake_config(lab: Lab, **changes: object) -> ConnectorConfig:
         "minercdc_lake_trigger_interval_ms": 0,
         "minercdc_keyless_table_key": "rowid",
         "skipped_operations": "none",
+        "minercdc_lake_format": FORMAT,
+        "minercdc_lake_catalog_name": f"lake_{lab.schema}".lower(),
     }
     return load_config(lab.config("connector.yaml", **(settings | changes)))
 
@@ -51,7 +54,7 @@ def scn_of(lab: Lab) -> int:
 
 def sync(spark: SparkSession, config: ConnectorConfig, scn: int, seconds: float = _SECONDS) -> None:
     """Run the lake until it is complete up to an SCN, with a connector that streams."""
-    lake, record = start(spark, config), StateTable(spark, LakePaths(config).state)
+    lake, record = start(spark, config), StateTable(spark, format_of(config).state(spark))
     deadline = time.monotonic() + seconds
     try:
         while True:

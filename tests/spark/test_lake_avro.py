@@ -16,7 +16,7 @@ from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import LakeError
 from minercdc.lake import read_changes, start
 from minercdc.lake.read.avro import AvroTopics
-from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.state import StateTable
 from minercdc.local.schema_registry import LocalRegistry
 from minercdc.messages.topics import TopicNames
@@ -145,7 +145,7 @@ def test_a_record_that_does_not_fit_its_schema_quarantines_its_table_only(
     merged(spark, config)
     connector.sink.close()
     assert lake(spark, config, other) == [WANTED]
-    (failed,) = StateTable(spark, LakePaths(config).state).read().failed.items()
+    (failed,) = StateTable(spark, format_of(config).state(spark)).read().failed.items()
     assert failed[0] == "LAB.ODD$ITEM"
     assert "holds 1 records that are not change events of minercdc" in failed[1]
 

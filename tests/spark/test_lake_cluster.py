@@ -21,10 +21,10 @@ from tests.spark.cluster import Cluster
 from tests.spark.source import scn_of
 
 from minercdc.cli import submit
-from minercdc.local.artifacts import SPARK
 from minercdc.local.jars import fetch
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.spark import prepare_java
+from minercdc.local.spark_artifacts import installed_spark, spark_jars
 
 pytestmark = pytest.mark.timeout(1800)
 
@@ -138,7 +138,7 @@ def kill_busy(cluster: Cluster, worker: int) -> None:
 
 def submitted(*arguments: str, jars: bool = True) -> subprocess.CompletedProcess[str]:
     """`minercdc lake` with these arguments, started by spark-submit, which has Python's errors on its standard output."""
-    sent = ",".join(map(str, fetch("spark", SPARK))) if jars else ""
+    sent = ",".join(map(str, fetch("spark", spark_jars(installed_spark())))) if jars else ""
     environment = os.environ | {
         "JAVA_HOME": str(prepare_java()),
         "PYSPARK_PYTHON": sys.executable,
@@ -158,7 +158,7 @@ def test_what_spark_submit_was_not_given_is_named(lab: Lab) -> None:
     file = lab.config("connector.yaml", minercdc_lake_path=lab.directory / "lake")
     ended = submitted("verify", str(file), jars=False)
     assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert f"hint: spark-submit --packages {','.join(SPARK)}" in ended.stdout
+    assert f"hint: spark-submit --packages {','.join(spark_jars(installed_spark()))}" in ended.stdout
     assert "Traceback" not in ended.stdout
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.connector import Connector
+from tests.spark.reading import frame
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
@@ -110,6 +111,6 @@ def test_a_table_that_was_not_merged_is_completed_from_the_change_log(
             time.sleep(0.5)
     finally:
         lake.stop()
-    merged = spark.read.format("delta").load(f"{config.lake.minercdc_lake_path}/BANK/LEFT")
+    merged = frame(spark, config, "BANK", "LEFT")
     assert sorted((r["ID"], r["AMOUNT"]) for r in merged.collect()) == [(1, 100), (2, 100), (3, 100)]
     assert sorted((r["ID"], r["AMOUNT"]) for r in found["BANK.LEFT"].collect()) == [(1, 7), (3, 100), (4, 4)]

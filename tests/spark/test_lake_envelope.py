@@ -12,6 +12,7 @@ import pytest
 from minercdc.config.load import parse_properties
 from minercdc.lake.read.envelope import with_envelope
 from minercdc.lake.stream.change_log import ChangeLog
+from minercdc.lake.table.delta import CHANGES, DeltaLogTable
 from minercdc.messages.configured import envelope_encoder
 from minercdc.messages.envelope.encoder import OtherEvents
 from minercdc.messages.topics import TopicNames
@@ -132,7 +133,7 @@ def records(spark: SparkSession, *values: bytes | None, topic: str = "t") -> Dat
 
 def test_a_batch_of_one_topic_is_observed_as_it_would_be_read(spark: SparkSession, tmp_path: Path) -> None:
     values = parse_properties(NEEDED).values
-    log = ChangeLog(spark, str(tmp_path / "log"), values)
+    log = ChangeLog(spark, DeltaLogTable(spark, str(tmp_path / "log"), CHANGES), values)
     placeholder = f'"{values.unavailable_value_placeholder}"'.encode()
     for number, event in enumerate(IN_PLACE.values(), 1):
         lacking = record(CHANGE).replace(b'"b"', placeholder) if number % 2 else None
@@ -143,7 +144,7 @@ def test_a_batch_of_one_topic_is_observed_as_it_would_be_read(spark: SparkSessio
 
 
 def test_what_was_not_written_or_is_of_other_topics_is_not_observed(spark: SparkSession, tmp_path: Path) -> None:
-    log = ChangeLog(spark, str(tmp_path / "log"), parse_properties(NEEDED).values)
+    log = ChangeLog(spark, DeltaLogTable(spark, str(tmp_path / "log"), CHANGES), parse_properties(NEEDED).values)
     value = record(CHANGE)
     assert log.append(records(spark, None), 1, "w", 1, one_topic=True) == []
     assert log.append(records(spark, value), 2, "w", 1, one_topic=True) is None  # the same micro-batch again

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.examples import every_other
 from tests.spark.connector import Connector
-from tests.spark.reading import lake
+from tests.spark.reading import TABLE, lake
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake import start
 from minercdc.lake.stream.change_log import ChangeLog
-from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.state import StateTable
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import Op
@@ -34,9 +34,9 @@ T = TableSchema(
 BOUNDARIES: list[tuple[type, str, bool]] = [
     (ChangeLog, "append", False),
     (ChangeLog, "arrivals", False),
-    (DeltaTable, "take", False),
-    (DeltaTable, "fill", False),
-    (DeltaTable, "merge", False),
+    (TABLE, "take", False),
+    (TABLE, "fill", False),
+    (TABLE, "merge", False),
     (StateTable, "append", False),
     (StateTable, "append", True),
 ]
@@ -99,7 +99,7 @@ def test_a_lake_that_is_stopped_at_any_boundary_goes_on_without_loss_or_repeat(
         sync()
         found = {row["ID"]: [row[column.name] for column in table.columns[1:]] for row in lake(spark, config, table)}
         assert found == rows, f"killed {'after' if after else 'before'} {owner.__name__}.{method}"
-    log = spark.read.format("delta").load(f"{config.lake.minercdc_lake_path}/_changes")
+    log = format_of(config).changes(spark).read()
     assert log.count() == log.select("topic", "partition", "offset").distinct().count()
 
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.spark.connector import Connector
+from tests.spark.reading import frame
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.lake import start, tables
 from minercdc.lake.maintain.rebuild import rebuild
 from minercdc.lake.merge.scheduler import Merger
-from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.state import StateTable
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import UNAVAILABLE, Op, Row
@@ -186,8 +187,8 @@ class Source:
 
 
 def kept(spark: SparkSession, config: ConnectorConfig, name: str, more: Iterable[str] = ()) -> list[tuple[Any, ...]]:
-    """The lake table's rows as any reader of Delta sees them, with members of `__cdc`."""
-    rows = spark.read.format("delta").load(f"{config.lake.minercdc_lake_path}/LAB/{name}")
+    """The lake table's rows as any reader sees them, with members of `__cdc`."""
+    rows = frame(spark, config, "LAB", name)
     columns = [column for column in rows.columns if column != "__cdc"]
     return sorted((tuple(row) for row in rows.selectExpr(*columns, *(f"__cdc.{one}" for one in more)).collect()), key=str)
 
@@ -275,7 +276,7 @@ def test_every_mode_keeps_one_history(
         lake.process_all_available()
     finally:
         lake.stop()
-    failed = StateTable(spark, LakePaths(other).state).read().failed
+    failed = StateTable(spark, format_of(other).state(spark)).read().failed
     assert list(failed) == ["LAB.KEYED_APPEND"]
     assert "is configured as scd2" in failed["LAB.KEYED_APPEND"]
     assert rebuild(spark, other, "LAB.KEYED_APPEND").source == "the change log"

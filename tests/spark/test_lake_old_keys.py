@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tests.spark.connector import Connector
-from tests.spark.reading import lake
+from tests.spark.reading import FORMAT, frame, lake
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.lake import start, tables
-from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.formats import format_of
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import UNAVAILABLE, Op
 
@@ -103,8 +103,9 @@ def test_a_change_log_without_old_keys_goes_on(
         connector.change(Op.CREATE, None, (str(key), f"large {key}", f"row {key}"), DOC, f"R{key}")
     connector.commit()
     sync()
-    log = f"delta.`{LakePaths(config).changes}`"
-    spark.sql(f"ALTER TABLE {log} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    log = format_of(config).changes(spark).name
+    if FORMAT == "delta":
+        spark.sql(f"ALTER TABLE {log} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
     spark.sql(f"ALTER TABLE {log} DROP COLUMN old_key")
     assert found(spark, config, DOC) == [(key, f"large {key}", f"row {key}") for key in (1, 2, 3)]
     assert tables(spark, config)["LAB.DOC"].count() == 3
@@ -135,9 +136,10 @@ def test_every_mode_keeps_what_had_the_old_keys(
     run(spark, config)
 
     def rows(mode: str, *more: str) -> list[tuple[Any, ...]]:
-        path = f"{config.lake.minercdc_lake_path}/LAB/DOC_{mode.upper()}"
         columns = ("ID", "C", "T", *(f"__cdc.{one}" for one in more))
-        return sorted((tuple(r) for r in spark.read.format("delta").load(path).selectExpr(*columns).collect()), key=str)
+        return sorted(
+            (tuple(r) for r in frame(spark, config, "LAB", f"DOC_{mode.upper()}").selectExpr(*columns).collect()), key=str
+        )
 
     assert rows("soft_delete", "deleted") == [(1, "large 1", "row 1", True), *((*row, False) for row in COUNTED)]
     versions = [(key, f"large {key}", f"row {key}", begun + key, begun + 4) for key in (1, 2, 3)]

@@ -12,7 +12,7 @@ from tests.e2e.connector import MinerCdc
 from tests.e2e.lab import LOGGED, WITH_ROWS, Lab, made_lab
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.spark.connector import Connector
-from tests.spark.reading import lake
+from tests.spark.reading import TABLE, frame, lake, name_in_sql
 from tests.spark.source import lake_config, running, scn_of
 from tests.spark.source import sync as sync_to
 from tests.spark.test_lake_kill import Killed, killed
@@ -23,7 +23,6 @@ from minercdc.lake import start, tables
 from minercdc.lake.maintain.rebuild import rebuild
 from minercdc.lake.maintain.verify import verify
 from minercdc.lake.merge import scheduler as merger
-from minercdc.lake.table.delta import DeltaTable
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import Op
@@ -52,8 +51,8 @@ def test_a_table_that_was_spoilt_is_made_from_the_change_log_killed_anywhere_bes
         running_lake.process_all_available()
         expected = [{"ID": 1, "V": "changed"}, {"ID": 2, "V": "new"}]
         for after in (False, True):  # killed before the table's commit, or between it and that of the record
-            spark.sql(f"DELETE FROM delta.`{config.lake.minercdc_lake_path}/LAB/T` WHERE ID = 1")
-            with killed(monkeypatch, DeltaTable, "replace", after=after) as calls, suppress(Killed):
+            spark.sql(f"DELETE FROM {name_in_sql(spark, config, 'LAB', 'T')} WHERE ID = 1")
+            with killed(monkeypatch, TABLE, "replace", after=after) as calls, suppress(Killed):
                 rebuild(spark, config, "LAB.T")
             assert calls
             key = str(10 + after)
@@ -125,5 +124,5 @@ def test_tables_whose_rows_went_without_redo_are_read_again_from_oracle_beside_a
 
 
 def kept(spark: SparkSession, config: ConnectorConfig, table: str, *columns: str) -> list[tuple[object, ...]]:
-    rows = spark.read.format("delta").load(f"{config.lake.minercdc_lake_path}/{table}").selectExpr(*columns)
+    rows = frame(spark, config, *table.split("/")).selectExpr(*columns)
     return sorted((tuple(row) for row in rows.collect()), key=lambda row: (str(row[0]).zfill(9), str(row[1:])))

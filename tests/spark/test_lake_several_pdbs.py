@@ -22,6 +22,7 @@ from minercdc.lake.maintain.status import status
 from minercdc.lake.maintain.verify import verify
 from minercdc.lake.source.snapshot import snapshot
 from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.state import Entry, StateTable
 from minercdc.local.kafka_broker import KafkaBroker
@@ -121,7 +122,7 @@ def test_tables_of_one_name_are_never_mixed(spark: SparkSession, config: Connect
 def test_a_difference_is_found_in_its_database_and_both_are_made_again(spark: SparkSession, config: ConnectorConfig) -> None:
     _, other = items(config)
     spark.sql(f"UPDATE delta.`{other}` SET NAME = 'changed', QTY = 1 WHERE ID = 1")
-    state = StateTable(spark, LakePaths(config).state)
+    state = StateTable(spark, format_of(config).state(spark))
     known = state.read().tables[_ITEMS[1]]
     state.append([Entry("table", known.name, DeltaTable(spark, other).version(), known.scn, known.batch)])
     report = verify(spark, config, table="SHOP.ITEM")

@@ -17,7 +17,8 @@ from minercdc.errors import LakeError
 from minercdc.lake.maintain.verify import verify
 from minercdc.lake.source.snapshot import Loaded, snapshot
 from minercdc.lake.table import delta
-from minercdc.lake.table.delta import Applied, DeltaTable
+from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.format import Applied
 from minercdc.lake.table.paths import LakePaths
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.operate.offsets.handover import hand_over

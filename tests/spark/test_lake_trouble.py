@@ -14,6 +14,7 @@ from tests.spark.connector import Connector
 from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.lake.table.formats import format_of
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.contracts import Record
 from minercdc.stream.events import Op
@@ -52,5 +53,5 @@ def test_what_is_wrong_with_one_table_stops_only_that_one_and_a_deleted_table_co
     connector.commit()
     sync()
     assert lake(spark, config, GOOD) == [{"ID": 1}, {"ID": 3}]
-    state = spark.read.format("delta").load(f"{config.lake.minercdc_lake_path}/_state")
+    state = format_of(config).state(spark).read()
     assert [r["name"] for r in state.where("kind = 'failed'").select("name").distinct().collect()] == ["LAB.BAD"]

@@ -20,6 +20,7 @@ from minercdc.errors import LakeError
 from minercdc.lake import tables
 from minercdc.lake.maintain.verify import Report, verify
 from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.state import Entry, StateTable
 from minercdc.local.kafka_broker import KafkaBroker
@@ -137,7 +138,7 @@ def _damage(spark: SparkSession, config: ConnectorConfig, table: str, statement:
     paths = LakePaths(config)
     path = f"{paths.root}/{table.replace('.', '/')}"
     spark.sql(statement.format(f"delta.`{path}`"))
-    state = StateTable(spark, paths.state)
+    state = StateTable(spark, format_of(config).state(spark))
     known = state.read().tables[table]
     state.append([Entry("table", table, DeltaTable(spark, path).version(), known.scn, known.batch)])
 

@@ -115,6 +115,20 @@ def lake_steps(path: str, file: str = "", *, several: bool = False) -> list[str]
     ]
 
 
+def catalog_steps(catalog: str, file: str, *, several: bool = False) -> list[str]:
+    """Lines: the names of the lake's tables in a catalog, and a command that prints rows of one.
+
+    :param catalog: its name in SQL.
+    :param file: the configuration, as given on the command line.
+    :param several: see `lake_steps`.
+    """
+    table = ".".join(["<PDB>", "<SCHEMA>", "<TABLE>"] if several else ["<SCHEMA>", "<TABLE>"])
+    return [
+        f"tables: an Iceberg table per source table, {catalog}.{table}; Ctrl-C stops this",
+        f"print one: {program()} lake show {shlex.quote(file)} '{table}'",
+    ]
+
+
 def python() -> str:
     """What starts this Python in a shell."""
     return "python" if shutil.which("python") == sys.executable else shlex.quote(sys.executable)

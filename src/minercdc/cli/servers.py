@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -99,8 +99,9 @@ def _serve(server: KafkaBroker | LocalRegistry, stop: Stop, lines: Sequence[str]
 
 def demo(
     directory: Annotated[Path | None, typer.Option(help="Keep everything here instead of in a temporary directory.")] = None,
+    form: Annotated[Literal["delta", "iceberg"], typer.Option("--format", help="Format of the lake's tables.")] = "delta",
 ) -> None:
     """Run everything on this machine and prove the lake equal to the source."""
     from minercdc.local.demo.play import play
 
-    raise SystemExit(play(directory))
+    raise SystemExit(play(directory, form))

@@ -42,6 +42,7 @@ others: `xstream.*` unless `database.connection.adapter` is `xstream`, `openline
 _SPARK = """\
 `minercdc.lake.spark.*` (or `lake.spark.*`) is `spark.*` of the session that `minercdc lake` opens: `minercdc.lake.spark.master` is
 `spark.master`, `minercdc.lake.spark.hadoop.fs.s3a.endpoint` is `spark.hadoop.fs.s3a.endpoint`.
+What else begins with `minercdc.lake.catalog.` is a property of the Iceberg catalog: `minercdc.lake.catalog.credential` is its `credential`.
 """
 
 

@@ -58,6 +58,7 @@ def in_force(config: ConnectorConfig) -> Iterator[InForce]:
         (config.kafka_client, debezium.KAFKA_PASS_THROUGH, "librdkafka"),
         (config.signal_client, debezium.SIGNAL_PASS_THROUGH, "librdkafka"),
         (config.lake_spark, debezium.SPARK_PASS_THROUGH, "Spark"),
+        (config.lake_catalog, debezium.CATALOG_PASS_THROUGH, "the Iceberg catalog"),
     ):
         for name, value in settings.items():
             yield _passed_on(config.origins, name, value, prefixes, client, secret)
@@ -79,7 +80,9 @@ def _effect_in_group(name: str) -> str:
     those that are passed on, and SELECTs."""
     if name in _FIELDS or name.startswith((*debezium.KAFKA_PASS_THROUGH, *debezium.SIGNAL_PASS_THROUGH)):
         return ""
-    if name.startswith((*debezium.SPARK_PASS_THROUGH, "snapshot.select.statement.overrides.")):
+    if name.startswith(
+        (*debezium.SPARK_PASS_THROUGH, *debezium.CATALOG_PASS_THROUGH, "snapshot.select.statement.overrides.")
+    ):
         return ""
     return next((effect for prefix, effect in _GROUPS.items() if name.startswith(prefix)), _OF_A_CLASS)
 

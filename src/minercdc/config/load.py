@@ -71,7 +71,7 @@ class ConnectorConfig:
 
     :param snapshot_selects: SELECTs by the names of their tables, as of `selects.plain_name`.
     :param kafka_client, signal_client: librdkafka's settings for the data, and for the signal topic; `lake_spark`: Spark's
-        (`spark.*`).
+        (`spark.*`); `lake_catalog`: those of the Iceberg catalog beside the properties of the lake.
     :param extension_options: properties of adapters, sinks and formats of other packages, by their names in full.
     :param ignored: properties without effect, with the reason; `not_read`: of these, the ones that Debezium does not read either.
     :param notices: by older name, what to change. `origins`: by property, the file and line where it is given.
@@ -110,6 +110,7 @@ class ConnectorConfig:
     kafka_client: Mapping[str, str]
     signal_client: Mapping[str, str]
     lake_spark: Mapping[str, str]
+    lake_catalog: Mapping[str, str]
     ignored: Mapping[str, str]
     extension_options: Mapping[str, str] = field(default_factory=dict)
     not_read: frozenset[str] = frozenset()
@@ -146,6 +147,7 @@ _PASSED_ON = (
     *debezium.KAFKA_PASS_THROUGH,
     *debezium.SIGNAL_PASS_THROUGH,
     *debezium.SPARK_PASS_THROUGH,
+    *debezium.CATALOG_PASS_THROUGH,
     SELECT_OVERRIDE,
     *("topic.creation.", "transforms.", "predicates.", "column.mask.", "column.truncate."),
 )
@@ -237,6 +239,7 @@ def _parse(content: FileProperties, where: str, examine: Examination = _nothing_
     client = take_kafka(rest, problems)
     signal_client = as_librdkafka(dict(take_client(rest, debezium.SIGNAL_PASS_THROUGH)), "signal.consumer.", problems)
     lake_spark = {f"spark.{name}": value for name, value in take_client(rest, debezium.SPARK_PASS_THROUGH)}
+    lake_catalog = dict(take_client(rest, debezium.CATALOG_PASS_THROUGH))
     selects = dict(take_selects(rest, rest.get(_SCN_TOKEN)))
     problems += _two_nodes(rest, given["log_mining"])
     creation = {name: rest.pop(name) for name in list(rest) if name.startswith("topic.creation.")}
@@ -261,6 +264,7 @@ def _parse(content: FileProperties, where: str, examine: Examination = _nothing_
         "kafka_client": client,
         "signal_client": signal_client,
         "lake_spark": lake_spark,
+        "lake_catalog": lake_catalog,
         "ignored": ignored,
         "extension_options": of_extensions,
         "not_read": frozenset(not_read),

@@ -1,4 +1,4 @@
-"""The jars we run, by Maven coordinates.
+"""The jars of the servers that we run, by Maven coordinates; `spark_artifacts` has those of Spark.
 
 Listed one by one and fetched without their dependencies: the declared ones do not all exist (`kafka-tools-api` 4.4.0) or drag
 in copies of what PySpark ships. The Kafka set is what a single broker with transactions loads; SASL/OAuth and tiered storage
@@ -50,19 +50,6 @@ BROKER: tuple[str, ...] = (
     "org.slf4j:slf4j-api:1.7.36",
     "org.xerial.snappy:snappy-java:1.1.10.7",
     "com.github.luben:zstd-jni:1.5.7-17",
-)
-
-SPARK_AVRO = "org.apache.spark:spark-avro_2.13:4.2.0"
-
-# Spark's Kafka source and Avro, of the version of PySpark, and the Delta that is made for it.
-SPARK: tuple[str, ...] = (
-    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.2.0",
-    "org.apache.kafka:kafka-clients:3.9.2",
-    "org.apache.commons:commons-pool2:2.13.1",
-    "io.delta:delta-spark_4.2_2.13:4.4.0",
-    "io.delta:delta-storage:4.4.0",
-    SPARK_AVRO,
 )
 
 # A schema registry; its Confluent-compatible API is under /apis/ccompat/v7.

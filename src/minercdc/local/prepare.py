@@ -6,12 +6,13 @@ For images whose file system is read-only when they run.
 
 from __future__ import annotations
 
-from minercdc.local.artifacts import BROKER, SPARK
+from minercdc.local.artifacts import BROKER
 from minercdc.local.jars import cache_directory, fetch, forget_downloads
 from minercdc.local.spark import prepare_java
+from minercdc.local.spark_artifacts import installed_spark, spark_jars
 
 if __name__ == "__main__":
-    jars = [*fetch("kafka-broker", BROKER), *fetch("spark", SPARK)]
+    jars = [*fetch("kafka-broker", BROKER), *fetch("spark", spark_jars(installed_spark()))]
     forget_downloads()
     prepare_java()
     print(f"{len(jars)} jars in {cache_directory()}")

@@ -1,4 +1,4 @@
-"""A Spark session with the Kafka source and Delta, on the Java that `find_java` gives: of this machine alone, or on a cluster's master."""
+"""A Spark session with the Kafka source and Delta or Iceberg, on the Java that `find_java` gives: of this machine alone, or on a cluster's master."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from minercdc.errors import LocalServiceError
-from minercdc.local.artifacts import SPARK
 from minercdc.local.delta_log import FEW_PARTITIONS, SNAPSHOT_PARTITIONS
 from minercdc.local.jars import Advance, cache_directory, fetch
 from minercdc.local.java import find_java
+from minercdc.local.spark_artifacts import Format, installed_spark, spark_jars
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,14 +65,29 @@ SETTINGS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",  # small batches on few cores
     "spark.sql.adaptive.enabled": "false",  # twice the jobs, for partitions that are small anyway
     "spark.sql.streaming.pollingDelay": "200ms",  # between looks for new data while there is none; 10 ms cost a tenth of a core
     SNAPSHOT_PARTITIONS: FEW_PARTITIONS,
 }
+
+DELTA: Mapping[str, str] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+"""The settings with which a session knows Delta."""
+
+
+def iceberg_of_directories(path: str) -> dict[str, str]:
+    """The settings with which a session knows the Iceberg tables in the directories of `path`, as those of catalog `minercdc`."""
+    catalog = "spark.sql.catalog.minercdc"
+    return {
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.type": "hadoop",
+        f"{catalog}.warehouse": path,
+    }
+
 
 # Java looks a class up in one jar after another, and Spark has 300: a tenth of a young session's time. The jars that have most classes
 # come first.
@@ -98,7 +113,9 @@ _FIRST = [
 ]
 
 
-def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
+def local_spark(
+    name: str, *, advance: Advance | None = None, settings: Mapping[str, str] | None = None, form: Format = "delta"
+) -> SparkSession:
     """Start a Spark session of two threads, in a JVM that this process starts. One that is running already is returned.
 
     Sets JAVA_HOME, PYSPARK_PYTHON and SPARK_LOCAL_IP in the environment of the process, and removes SPARK_HOME.
@@ -106,14 +123,16 @@ def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[
     :param name: of the application.
     :param advance: called with the jars done and the jars in all while they are fetched.
     :param settings: of Spark; they win over ours.
-    :raises LocalServiceError: PySpark, a jar or Java is missing, or the JVM did not start.
+    :param form: the format of tables whose jars it has; the settings of another one than Delta are in `settings`.
+    :raises LocalServiceError: PySpark, a jar or Java is missing, the JVM did not start, or as `spark_jars`.
     :raises OSError: the cache cannot be written.
     :raises ValueError: as `fetch_directory`.
     """
-    jars = _prepared(sys.executable, advance)
+    jars = _prepared(sys.executable, advance, form)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     ours = {
         **SETTINGS,
+        **(DELTA if form == "delta" else {}),
         "spark.master": "local[2]",
         "spark.driver.memory": "1500m",
         _JAVA_OPTIONS: f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m {_LOG4J}",
@@ -121,7 +140,9 @@ def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[
     return _started(name, jars, {**ours, **(settings or {})})
 
 
-def cluster_spark(name: str, *, python: str, settings: Mapping[str, str], advance: Advance | None = None) -> SparkSession:
+def cluster_spark(
+    name: str, *, python: str, settings: Mapping[str, str], advance: Advance | None = None, form: Format = "delta"
+) -> SparkSession:
     """Start a Spark session on the cluster of `spark.master`, with the driver in this process. One that is running is returned.
 
     The jars are sent to the executors, beside those of `spark.jars`. Sets JAVA_HOME and PYSPARK_PYTHON in the environment of the
@@ -129,12 +150,12 @@ def cluster_spark(name: str, *, python: str, settings: Mapping[str, str], advanc
 
     :param python: program that executors run.
     :param settings: of Spark.
-    :param name, advance: see `local_spark`.
-    :raises LocalServiceError: PySpark, a jar or Java is missing, or the JVM did not start.
+    :param name, advance, form: see `local_spark`.
+    :raises LocalServiceError: PySpark, a jar or Java is missing, the JVM did not start, or as `spark_jars`.
     :raises OSError: the cache cannot be written.
     :raises ValueError: as `fetch_directory`.
     """
-    jars = _prepared(python, advance)
+    jars = _prepared(python, advance, form)
     sent = ",".join([*filter(None, [settings.get("spark.jars")]), *map(str, jars)])
     ours = {
         "spark.ui.showConsoleProgress": "false",
@@ -144,14 +165,10 @@ def cluster_spark(name: str, *, python: str, settings: Mapping[str, str], advanc
     return _started(name, jars, {**ours, **settings, "spark.jars": sent})
 
 
-def _prepared(python: str, advance: Advance | None) -> list[Path]:
+def _prepared(python: str, advance: Advance | None, form: Format) -> list[Path]:
     """Prepare the process for PySpark: fetch jars unless they are cached, set JAVA_HOME and PYSPARK_PYTHON, and remove
     SPARK_HOME. Returns the jars."""
-    try:
-        import pyspark  # noqa: F401
-    except ImportError:
-        raise LocalServiceError("PySpark is not installed", hint="pip install 'minercdc[local]'") from None
-    jars = fetch("spark", SPARK, advance)
+    jars = fetch("spark", spark_jars(installed_spark(), form), advance)
     os.environ["JAVA_HOME"] = str(prepare_java())
     os.environ["PYSPARK_PYTHON"] = python
     os.environ.pop("SPARK_HOME", None)  # another installation's jars would not fit

@@ -101,7 +101,7 @@ def secret_values(config: ConnectorConfig) -> list[str]:
             if isinstance(value, SecretStr):
                 found.add(value.get_secret_value())
     hidden = {one.name for one in in_force(config) if one.value == HIDDEN}
-    passed_on = {**config.kafka_client, **config.signal_client, **config.lake_spark, **config.given}
+    passed_on = {**config.kafka_client, **config.signal_client, **config.lake_spark, **config.lake_catalog, **config.given}
     for name, value in passed_on.items():
         if any(shown.endswith(name) for shown in hidden):
             found.add(value)

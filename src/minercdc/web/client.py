@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import httpx2
 
+logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs every request, with its URL, which may hold secrets
+
 
 def client(
     seconds: float,
@@ -28,7 +30,6 @@ def client(
     """
     import httpx2
 
-    logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs every request, with its URL, which may hold secrets
     limits = httpx2.Limits(max_keepalive_connections=kept) if kept is not None else httpx2.Limits()
     verify = True if trust is None else trust
     return httpx2.Client(headers=headers, auth=auth, verify=verify, timeout=seconds, limits=limits)
@@ -52,7 +53,6 @@ def ask(
     """
     import httpx2
 
-    logging.getLogger("httpx2").setLevel(logging.WARNING)
     try:
         url = httpx2.URL(scheme="http", host=host, port=port, path=path)
         # Without TLS there is nothing to verify; reading the system's authorities takes 20 ms.

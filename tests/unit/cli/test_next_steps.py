@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from minercdc.cli.next_steps import broker_steps, connector_steps, lake_steps, reachable
+from minercdc.cli.next_steps import broker_steps, catalog_steps, connector_steps, lake_steps, reachable
 from minercdc.config.load import parse_properties
 
 CONNECTOR = {
@@ -125,3 +125,9 @@ def test_the_lake_prints_a_program_that_python_accepts() -> None:
     assert "glob('[!_]*/[!_]*/_delta_log')" in text
     compile(text, "printed", "exec")
     assert "/lake/<PDB>/<SCHEMA>/<TABLE>" in lake_steps("/lake", several=True)[0]
+
+
+def test_tables_of_a_catalog_are_named_as_sql_names_them() -> None:
+    where, command = catalog_steps("minercdc", "a b.yaml", several=True)
+    assert "minercdc.<PDB>.<SCHEMA>.<TABLE>" in where
+    assert command.endswith("lake show 'a b.yaml' '<PDB>.<SCHEMA>.<TABLE>'")

@@ -103,3 +103,4 @@ def test_the_demo_ends_with_how_to_look_inside(tmp_path: Path) -> None:
     assert "minercdc kafka --port 39092 --data '" in lines
     assert f"minercdc tail '{work}/shop.yaml'" in lines
     assert f"{work}/lake/SHOP/ORDERS" in lines
+    assert "minercdc.SHOP.ORDERS" in "\n".join(look_inside(work, "iceberg"))

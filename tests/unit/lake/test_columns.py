@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pytest
 
 from minercdc.lake.table.columns import (
     AddColumn,
-    CopyAsText,
+    CopyColumn,
     DropColumn,
     IdentifyColumn,
     RenameColumn,
@@ -20,6 +20,7 @@ from minercdc.lake.table.columns import (
     evolution,
     lake_names,
 )
+from minercdc.lake.table.iceberg import promotes
 
 
 def columns(*specs: str) -> list[TableColumn]:
@@ -28,7 +29,7 @@ def columns(*specs: str) -> list[TableColumn]:
 
 
 def applied(there: Iterable[TableColumn], steps: Iterable[Step]) -> list[TableColumn]:
-    """What a table has after some steps; a step that Delta would refuse fails."""
+    """What a table has after some steps; a step that a format would refuse fails."""
     found = {column.name: column for column in there}
     for step in steps:
         match step:
@@ -45,7 +46,7 @@ def applied(there: Iterable[TableColumn], steps: Iterable[Step]) -> list[TableCo
                 found[name] = TableColumn(name, kind, found[name].id)
             case IdentifyColumn(name, number):
                 found[name] = TableColumn(name, found[name].type, number)
-            case CopyAsText(source, _, target):
+            case CopyColumn(source, _, target, _):
                 assert {source, target} <= found.keys()
     return sorted(found.values(), key=lambda column: column.name)
 
@@ -57,21 +58,60 @@ CASES: list[tuple[list[TableColumn], list[TableColumn]]] = [
     (columns("A INT a", "B INT b", "C INT c"), columns("B INT a", "C INT b", "A INT c")),
     (columns("A INT a"), columns("A STRING a2")),  # dropped and added
     (columns("A SMALLINT a"), columns("A DECIMAL(7,2) a")),
+    (columns("A INT a", "B INT b"), columns("B DECIMAL(12,2) a", "A BIGINT b")),
     (columns("A TIMESTAMP_NTZ a"), columns("A STRING a")),
     (columns("A TIMESTAMP_NTZ a", "B INT b"), columns("B STRING a", "A INT b")),
 ]
 
 
+def _by_delta(old: str, new: str) -> bool:
+    return True
+
+
+@pytest.mark.parametrize("can_widen", [_by_delta, promotes])
 @pytest.mark.parametrize(("there", "wanted"), CASES)
-def test_a_kill_after_any_step_leads_to_the_same_columns(there: list[TableColumn], wanted: list[TableColumn]) -> None:
+def test_a_kill_after_any_step_leads_to_the_same_columns(
+    there: list[TableColumn], wanted: list[TableColumn], can_widen: Callable[[str, str], bool]
+) -> None:
     known = {column.id for column in (*there, *wanted)}
-    steps = evolution(there, wanted, known, "text")
+    steps = evolution(there, wanted, known, "text", can_widen)
     expected = applied(there, steps)
     assert {(c.name, c.id) for c in expected} == {(c.name, c.id) for c in wanted}
-    assert evolution(expected, wanted, known, "text") == []
+    assert evolution(expected, wanted, known, "text", can_widen) == []
     for done in range(len(steps)):
         left = applied(there, steps[:done])
-        assert applied(left, evolution(left, wanted, known, "text")) == expected, f"killed after {steps[:done]}"
+        assert applied(left, evolution(left, wanted, known, "text", can_widen)) == expected, f"killed after {steps[:done]}"
+
+
+def test_a_type_that_the_format_cannot_widen_is_copied_into_the_wider_one() -> None:
+    there, wanted = columns("A INT a"), columns("A DECIMAL(12,2) a")
+    steps = evolution(there, wanted, {"a"}, "new_column", promotes)
+    assert CopyColumn("A", "INT", "__text__A", "DECIMAL(12,2)") in steps
+    assert applied(there, steps) == wanted
+
+
+def test_a_copy_for_an_earlier_type_is_copied_once_more() -> None:
+    there = columns("A INT a", "__text__A DECIMAL(12,2) ")  # killed, and the column was altered again before the next start
+    wanted = columns("A DECIMAL(14,4) a")
+    while steps := evolution(there, wanted, {"a"}, "text", promotes):
+        there = applied(there, steps)
+    assert there == wanted
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "alone"),
+    [
+        ("INT", "BIGINT", True),
+        ("FLOAT", "DOUBLE", True),
+        ("DECIMAL(5,2)", "DECIMAL(9,2)", True),
+        ("DECIMAL(5,2)", "DECIMAL(9,4)", False),
+        ("INT", "DECIMAL(10,0)", False),
+        ("INT", "DOUBLE", False),
+        ("DATE", "TIMESTAMP_NTZ", False),
+    ],
+)
+def test_what_iceberg_promotes(old: str, new: str, alone: bool) -> None:
+    assert promotes(old, new) is alone
 
 
 def test_older_values_stay_beside_a_column_of_another_type_by_option() -> None:

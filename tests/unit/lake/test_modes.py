@@ -16,7 +16,7 @@ from minercdc.lake.merge.rows import Clear, matches
 from minercdc.lake.merge.table_merge import key_since, rekeyings
 from minercdc.lake.read.decode import RowDecoder
 from minercdc.lake.table.columns import TableColumn
-from minercdc.lake.table.delta import Applied
+from minercdc.lake.table.format import Applied
 from minercdc.lake.table.history import Field, TableHistory, TableVersion
 from minercdc.schema.table import Column, TableId, TableSchema
 

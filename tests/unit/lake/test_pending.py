@@ -14,7 +14,7 @@ from minercdc.lake.merge.pending import Pending, is_pending, pending, stages
 from minercdc.lake.merge.table_merge import refuse_unplaced
 from minercdc.lake.stream.change_log import Arrival
 from minercdc.lake.stream.marks import Mark, Marks
-from minercdc.lake.table.delta import Applied
+from minercdc.lake.table.format import Applied
 from minercdc.lake.table.history import TableHistory, TableVersion
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.sinks.kafka.client import KafkaClient

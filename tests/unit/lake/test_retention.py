@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from minercdc.lake.maintain.maintenance import unneeded_records
 from minercdc.lake.maintain.retention import cut, versions
-from minercdc.lake.table.delta import Applied
+from minercdc.lake.table.format import Applied
 from minercdc.lake.table.state import Entry
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)

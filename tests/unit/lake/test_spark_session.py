@@ -11,7 +11,7 @@ from minercdc.config.load import parse_properties
 from minercdc.errors import ConfigError, LakeError
 from minercdc.lake.spark.session import refuse_connect, session
 from minercdc.lake.table.paths import LakePaths
-from minercdc.local.artifacts import SPARK
+from minercdc.local.spark_artifacts import spark_jars
 from minercdc.schema.table import TableId
 
 
@@ -66,4 +66,4 @@ def test_paths_are_those_of_any_file_system(path: str, root: str) -> None:
 
 def test_the_page_names_the_packages_that_are_run_here() -> None:
     page = (Path(__file__).parents[3] / "docs" / "how-to" / "lake-on-a-cluster.md").read_text(encoding="utf-8")
-    assert f"--packages {','.join(SPARK)} " in page
+    assert f"--packages {','.join(spark_jars('4.2'))} " in page

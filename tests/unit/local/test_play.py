@@ -17,7 +17,7 @@ from minercdc.local.demo import play
 
 number, at, directory = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 
-def fetch(console):
+def fetch(console, jars):
     if at == "fetching":
         signal.raise_signal(number)
 

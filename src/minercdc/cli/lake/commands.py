@@ -123,7 +123,7 @@ def _metrics(config: ConnectorConfig, figures: LakeFigures) -> Iterator[None]:
 def stream(config: ConfigFile, verbose: Verbose = False) -> None:
     """Keep Delta tables equal to the source until stopped."""
     stop = Stop(patience=0)
-    from minercdc.cli.next_steps import lake_steps
+    from minercdc.cli.next_steps import catalog_steps, lake_steps
     from minercdc.config.load import load_config
     from minercdc.lake import start
     from minercdc.lake.table.paths import LakePaths
@@ -134,7 +134,10 @@ def stream(config: ConfigFile, verbose: Verbose = False) -> None:
         stop.patience = _STOP_SECONDS
         running = start(spark, loaded)
         file, several = str(config) if loaded.lake_spark else "", loaded.database.has_several_pdbs
-        log_lines(lake_steps(LakePaths(loaded).root, file, several=several))
+        if loaded.lake.minercdc_lake_format == "delta":
+            log_lines(lake_steps(LakePaths(loaded).root, file, several=several))
+        else:
+            log_lines(catalog_steps(loaded.lake.minercdc_lake_catalog_name, str(config), several=several))
         with _metrics(loaded, running.figures), lake_panel(running.figures, errors):
             running.await_end(stop)
     logging.getLogger(__name__).info("stopped")

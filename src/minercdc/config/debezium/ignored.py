@@ -235,3 +235,5 @@ KAFKA_PASS_THROUGH: tuple[str, ...] = (
 SIGNAL_PASS_THROUGH: tuple[str, ...] = ("signal.consumer.",)
 # passed through to Spark, as `spark.` and the part after the prefix
 SPARK_PASS_THROUGH: tuple[str, ...] = ("minercdc.lake.spark.", "lake.spark.")
+# passed through to the Iceberg catalog, the part after the prefix
+CATALOG_PASS_THROUGH: tuple[str, ...] = ("minercdc.lake.catalog.",)

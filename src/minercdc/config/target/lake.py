@@ -8,21 +8,50 @@ from typing import Literal, TypeAlias, cast, get_args
 
 from pydantic import Field, field_validator
 
-from minercdc.config.section import CommaList, Section
+from minercdc.config.section import CommaList, Section, rule
 from minercdc.schema.patterns import configured_pattern
 
 Mode: TypeAlias = Literal["mirror", "soft_delete", "append", "scd2"]
+Format: TypeAlias = Literal["delta", "iceberg"]
+CatalogType: TypeAlias = Literal["hadoop", "rest", "jdbc", "hive"]
 LakeFeature: TypeAlias = Literal["columnMapping", "typeWidening", "deletionVectors"]
 
 _NUMBER = re.compile(r"text|double|decimal\(38,(\d|[12]\d|3[0-7])\)")
 
 
 class LakeConfig(Section):
-    """The Spark side: Delta tables kept equal to the source."""
+    """The Spark side: lake tables kept equal to the source."""
+
+    minercdc_lake_format: Format = Field(
+        "delta",
+        description="Format of the lake tables: Delta tables by path, or Iceberg tables in a catalog (`minercdc.lake.catalog.*`).",
+    )
+    minercdc_lake_catalog_name: str = Field(
+        "minercdc",
+        pattern=r"^[A-Za-z_]\w*$",
+        description="Name of the Iceberg catalog in SQL: a table is `<name>.<SCHEMA>.<TABLE>`, with several pluggable databases `<name>.<PDB>.<SCHEMA>.<TABLE>`.",
+    )
+    minercdc_lake_catalog_type: CatalogType = Field(
+        "hadoop",
+        description="Type of the Iceberg catalog: directories (`hadoop`), a REST catalog (`rest`), a database (`jdbc`), or a Hive metastore (`hive`).",
+    )
+    minercdc_lake_catalog_uri: str | None = Field(
+        None, description="Address of the Iceberg catalog; every type but `hadoop` needs it."
+    )
+    minercdc_lake_catalog_warehouse: str | None = Field(
+        None,
+        description="Warehouse of the Iceberg catalog: where it keeps tables, or its name of that. Default: `minercdc.lake.path`, with `rest` the catalog's own.",
+    )
+    minercdc_lake_iceberg_format_version: int = Field(
+        2,
+        ge=2,
+        le=3,
+        description="Version of Iceberg's table format, of tables that are made: 2, or 3 with deletion vectors, which fewer readers know.",
+    )
 
     minercdc_lake_path: str = Field(
         "lake",
-        description="Root of the Delta tables: `<path>/<SCHEMA>/<TABLE>`, with several pluggable databases `<path>/<PDB>/<SCHEMA>/<TABLE>`.",
+        description="Root of the lake: Delta tables at `<path>/<SCHEMA>/<TABLE>`, with several pluggable databases `<path>/<PDB>/<SCHEMA>/<TABLE>`.",
     )
     minercdc_lake_checkpoint: str | None = Field(
         None, description="Checkpoint directory of the stream; default `<path>/_checkpoint`."
@@ -105,6 +134,16 @@ class LakeConfig(Section):
             if name.lower() not in known:
                 raise ValueError(f"'{name}' is not one of {', '.join(get_args(LakeFeature))}")
         return tuple(known[name.lower()] for name in value)
+
+    @rule
+    def _catalog_is_iceberg(self) -> Iterator[str]:
+        if self.minercdc_lake_catalog_name == "spark_catalog":
+            yield "minercdc.lake.catalog.name: spark_catalog is Spark's own; give the Iceberg catalog another name"
+        kind, uri = self.minercdc_lake_catalog_type, self.minercdc_lake_catalog_uri
+        if self.minercdc_lake_format == "iceberg" and kind != "hadoop" and not uri:
+            yield f"minercdc.lake.catalog.uri: missing; a catalog of type {kind} has an address"
+        if self.minercdc_lake_format == "delta" and (kind != "hadoop" or uri or self.minercdc_lake_catalog_warehouse):
+            yield "minercdc.lake.catalog: goes with minercdc.lake.format=iceberg; Delta tables are kept by path"
 
     def table_modes(self) -> Iterator[tuple[str, Mode]]:
         """The entries of minercdc.lake.table.modes: (pattern, mode), in their order."""

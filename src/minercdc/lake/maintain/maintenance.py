@@ -1,8 +1,8 @@
 """Keeps the lake's files few, and removes what is older than its retention.
 
 1. The lake's record gets an entry that says which SCNs can still be read.
-2. Each table that changed: OPTIMIZE joins small files, clustered (minercdc.lake.cluster), and takes deleted rows out, VACUUM
-   removes files that no kept version has.
+2. Of each table that changed, small files are joined, clustered (minercdc.lake.cluster), and deleted rows taken out; files that no
+   kept version has are removed.
 3. The change log loses the records that no table needs, the record old entries that are not needed any more.
 
 A kill between two steps leaves something too much, never too little. When another writer commits at the same moment, step 2 or 3
@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.maintain.retention import Cut, cut
-from minercdc.lake.merge.attempts import cause_of, is_conflict
+from minercdc.lake.merge.attempts import cause_of
 from minercdc.lake.merge.table_merge import key_ids
 from minercdc.lake.read.decode import RowDecoder
 from minercdc.lake.spark.own_sessions import own_session
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.table.columns import clustering_of
-from minercdc.lake.table.delta import NO_TABLE, Applied, DeltaTable, exists, newest_version
+from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.history import LakeHistory, TableHistory
 from minercdc.lake.table.ownership import refuse_others
-from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.state import Entry, StateTable, state_of
 from minercdc.sinks.kafka.client import KafkaClient
 
@@ -39,17 +39,6 @@ log = logging.getLogger(__name__)
 
 # A merge or a reader may be using files that a commit just replaced.
 READERS_TIME = timedelta(minutes=10)
-_SETTINGS = {
-    "spark.databricks.delta.retentionDurationCheck.enabled": "false",  # ours is the configured one
-    "spark.databricks.delta.vacuum.logging.enabled": "false",
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",  # VACUUM's tasks: 10,000 by default, for any table
-    # A file of this size is left as it is until 5 % of its rows are deleted: else each run would write a large table again.
-    "spark.databricks.delta.optimize.minFileSize": str(32 * 1024 * 1024),
-    "spark.databricks.delta.optimize.maxFileSize": str(256 * 1024 * 1024),
-    # The same of a clustered table, whose files are clustered together. By default each run would write all up to 100 GB again.
-    "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold": str(32 * 1024 * 1024),
-    "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.targetCubeSize": str(256 * 1024 * 1024),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +73,11 @@ class Maintenance:
     ) -> None:
         self._config = config
         self._spark = own_session(spark)
-        for name, value in _SETTINGS.items():
+        self._format = format_of(config)
+        for name, value in self._format.maintenance.items():
             self._spark.conf.set(name, value)
-        self._paths = LakePaths(config)
         self._history = LakeHistory(config, client)
-        self._state = StateTable(self._spark, self._paths.state)
+        self._state = StateTable(self._spark, self._format.state(self._spark))
         self._retention = timedelta(milliseconds=config.lake.minercdc_lake_retention_ms)
         self._least = least
         self._decoder = RowDecoder(config) if config.lake.minercdc_lake_cluster == "key" else None
@@ -112,7 +101,7 @@ class Maintenance:
         :raises ConfigError: the lake is another connector's, or as `LakeHistory.refresh`.
         """
         refuse_others(self._spark, self._config)
-        if not exists(self._spark, self._paths.state):
+        if not self._state.exists():
             return []
         self._history.refresh()
         entries = self._state.entries()
@@ -136,59 +125,56 @@ class Maintenance:
     def _table(self, table: TableHistory, applied: Applied) -> Maintained | None:
         """Cluster and rewrite one table; None when it is not there, or has not changed since. A failure is in what is
         returned, and is not raised."""
-        delta = DeltaTable(self._spark, self._paths.table(table.table))
-        version = newest_version(self._spark, delta.path)
+        lake = self._format.table(self._spark, table.table)
+        version = lake.newest_version()
         if version in (NO_TABLE, self._versions.get(table.name)):
             return None
         try:
-            before = delta.size()
-            self._cluster(delta, table, applied)
-            self._rewrite(delta.name)
-            after = delta.size()
+            before = lake.size()
+            self._cluster(lake, table, applied)
+            lake.compact(self._age())
+            after = lake.size()
         except Exception as error:
             log.debug("%s: maintenance failed", table.name, exc_info=True)
-            return Maintained(table.name, (0, 0), (0, 0), _left(error))
-        self._versions[table.name] = newest_version(self._spark, delta.path)
+            return Maintained(table.name, (0, 0), (0, 0), self._left(error))
+        self._versions[table.name] = lake.newest_version()
         return Maintained(table.name, (before[0], after[0]), (before[1], after[1]))
 
-    def _cluster(self, delta: DeltaTable, table: TableHistory, applied: Applied) -> None:
-        """Have OPTIMIZE cluster a table by the key that it has now. One without a key is left as it is."""
+    def _cluster(self, lake: LakeTable, table: TableHistory, applied: Applied) -> None:
+        """Have a table clustered by the key that it has now. One without a key is left as it is."""
         if self._decoder is None or not table.versions:
             return
         key = key_ids(self._decoder.shape(table.version_at(applied.scn)))
-        wanted = clustering_of(delta.columns() or [], key)
-        if wanted and wanted != delta.clustering():
-            delta.cluster(wanted)
+        wanted = clustering_of(lake.columns() or [], key)
+        if wanted and wanted != lake.clustering():
+            lake.cluster(wanted)
 
-    def _rewrite(self, name: str) -> None:
-        self._spark.sql(f"OPTIMIZE {name}")
+    def _age(self) -> timedelta:
+        """Versions that were replaced longer ago may go."""
         # A version may have been replaced a while before the record says so.
-        age = max(self._retention + min(self._retention, timedelta(hours=1)), self._least)
-        self._spark.sql(f"VACUUM {name} RETAIN {age / timedelta(hours=1):.6f} HOURS")
+        return max(self._retention + min(self._retention, timedelta(hours=1)), self._least)
 
     def _own(self, removed: Cut) -> None:
         """Remove what may go from the change log and the record, and join their files. A failure is logged, and leaves the
         rest for the next time."""
-        changes = f"delta.`{self._paths.changes}`"
+        changes, state = self._format.changes(self._spark), self._state.table
         topics = {table.name: table.topic for table in self._history.tables()}
         try:
-            self._spark.sql(f"DELETE FROM {changes} WHERE {unneeded_records(removed, topics.get)}")
-            self._rewrite(changes)
+            changes.delete(unneeded_records(removed, topics.get))
+            changes.compact(self._age())
             kept = ", ".join(_timestamp(at) for at in sorted(removed.kept))
-            state = f"delta.`{self._paths.state}`"
-            self._spark.sql(
-                f"DELETE FROM {state} WHERE at < {_timestamp(removed.until)} "
-                f"AND kind IN ('complete', 'table', 'failed') AND at NOT IN ({kept})"
+            state.delete(
+                f"at < {_timestamp(removed.until)} AND kind IN ('complete', 'table', 'failed') AND at NOT IN ({kept})"
             )
-            self._spark.sql(f"DELETE FROM {state} WHERE kind = 'trimmed' AND scn < {removed.scn}")
-            self._rewrite(state)
+            state.delete(f"kind = 'trimmed' AND scn < {removed.scn}")
+            state.compact(self._age())
         except Exception as error:
-            log.warning("the change log was not maintained: %s", _left(error))
+            log.warning("the change log was not maintained: %s", self._left(error))
             log.debug("maintenance failed", exc_info=True)
 
-
-def _left(error: BaseException) -> str:
-    return "another writer committed at the same moment" if is_conflict(error) else cause_of(error)
+    def _left(self, error: BaseException) -> str:
+        """Why something is left for the next time."""
+        return "another writer committed at the same moment" if self._format.is_conflict(error) else cause_of(error)
 
 
 def unneeded_records(removed: Cut, topic_of: Callable[[str], str | None]) -> str:

@@ -1,8 +1,8 @@
 """Rebuilds one lake table: from the change log if that is complete, otherwise from Oracle AS OF the present SCN.
 
-Either way the table is replaced in one Delta commit, which says how far it is then; before it nothing is changed, and from the
-change log others may follow. The lake may run meanwhile: where it merges the table at the same moment, Delta refuses one of the
-two commits, which is made again.
+Either way the table is replaced in one commit, which says how far it is then; before it nothing is changed, and from the
+change log others may follow. The lake may run meanwhile: where it merges the table at the same moment, one of the two
+commits is refused, and made again.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from minercdc.lake.source.snapshot import Progress, snapshot
 from minercdc.lake.spark.own_sessions import compile_code, own_session
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.stream.change_log import ChangeLog
-from minercdc.lake.table.delta import Applied, DeltaTable, exists
-from minercdc.lake.table.features import features_of
+from minercdc.lake.table.format import Applied
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.gaps import gap_at, kept_since
 from minercdc.lake.table.history import LakeHistory, TableHistory
 from minercdc.lake.table.ownership import claim
@@ -88,13 +88,14 @@ class _Rebuild:
         self._config = config
         self._name = name
         self._paths = LakePaths(config)
-        self._state = StateTable(self._spark, self._paths.state)
-        self._log = ChangeLog(self._spark, self._paths.changes, config.values)
+        self._format = format_of(config)
+        self._state = StateTable(self._spark, self._format.state(self._spark))
+        self._log = ChangeLog(self._spark, self._format.changes(self._spark), config.values)
         self._decoder = RowDecoder(config)
         self._mode_of = modes_of(config)
 
     def run(self, progress: Progress | None) -> Rebuilt:
-        if not exists(self._spark, self._paths.state):
+        if not self._state.exists():
             raise LakeError(f"there is no lake at {self._paths.root}", hint="Start it: minercdc lake CONFIG")
         claim(self._spark, self._config)
         entries = self._state.entries()
@@ -131,27 +132,27 @@ class _Rebuild:
         rows (a mode that keeps them)."""
         since = kept_since(table, entries, scn)
         trimmed = max((entry.scn for entry in entries if entry.kind == "trimmed"), default=0)
-        delta, mode = DeltaTable(self._spark, self._paths.table(table.table)), self._mode_of(table.table)
-        if trimmed and mode.keeps and delta.exists() and delta.mode() == mode.name:
+        lake, mode = self._format.table(self._spark, table.table), self._mode_of(table.table)
+        if trimmed and mode.keeps and lake.exists() and lake.mode() == mode.name:
             return False  # the lake table has rows of before
-        return since is not None and since >= trimmed and exists(self._spark, self._paths.changes)
+        return since is not None and since >= trimmed and self._log.exists()
 
     def _from_log(self, table: TableHistory, complete: Applied) -> Rebuilt:
-        delta = DeltaTable(self._spark, self._paths.table(table.table), features_of(self._config.lake))
+        lake = self._format.table(self._spark, table.table)
         arrivals = self._log.arrivals(f"topic = {literal(table.topic)}")
         compile_code(self._spark, wanted=sum(arrival.rows for arrival in arrivals) >= FEW_ROWS)
         merge = TableMerge(self._config, self._log, self._decoder)
 
         def replaced() -> Applied:
-            there = delta.applied() if delta.columns() is not None else None
+            there = lake.applied() if lake.columns() is not None else None
             goal = max(complete, there or complete, key=lambda one: (one.scn, one.batch))  # a lake that runs may be ahead
-            merge.run(delta, table, arrivals, Applied(), goal, again=True)
+            merge.run(lake, table, arrivals, Applied(), goal, again=True)
             return goal
 
-        goal = attempts()(replaced)
-        self._state.append([Entry("table", self._name, delta.version(), goal.scn, goal.batch)])
+        goal = attempts(self._format.is_conflict)(replaced)
+        self._state.append([Entry("table", self._name, lake.version(), goal.scn, goal.batch)])
         key = key_ids(self._decoder.shape(table.version_at(goal.scn)))
-        rows = self._mode_of(table.table).current(delta.read(), delta.columns() or [], key)
+        rows = self._mode_of(table.table).current(lake.read(), lake.columns() or [], key)
         return Rebuilt(self._name, goal.scn, rows.count(), "the change log")
 
     def _from_oracle(self, progress: Progress | None) -> Rebuilt:

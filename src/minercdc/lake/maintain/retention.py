@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from minercdc.lake.table.delta import Applied
+from minercdc.lake.table.format import Applied
 from minercdc.lake.table.state import Entry
 
 
@@ -34,7 +34,7 @@ class Cut:
 
 
 def versions(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
-    """Name of a table -> its entries of kind `table`, oldest first, since its Delta table was made.
+    """Name of a table -> its entries of kind `table`, oldest first, since its lake table was made.
 
     :param entries: oldest first.
     """
@@ -43,7 +43,7 @@ def versions(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
         if entry.kind == "table":
             mine = found.setdefault(entry.name, [])
             if mine and entry.version < mine[-1].version:
-                mine.clear()  # the Delta table was deleted, and made again
+                mine.clear()  # the lake table was deleted, and made again
             mine.append(entry)
     return found
 

@@ -15,7 +15,8 @@ from minercdc.lake.merge.modes import modes_of
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.stream.change_log import ChangeLog
 from minercdc.lake.stream.marks import Marks
-from minercdc.lake.table.delta import Applied, DeltaTable, exists
+from minercdc.lake.table.format import Applied, LakeTable
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.history import LakeHistory, TableHistory
 from minercdc.lake.table.ownership import refuse_others
 from minercdc.lake.table.paths import LakePaths
@@ -86,28 +87,29 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
     """
     paths = LakePaths(config)
     refuse_others(spark, config)
-    if not exists(spark, paths.changes):
+    lake = format_of(config)
+    changes = ChangeLog(spark, lake.changes(spark), config.values)
+    if not changes.exists():
         raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-    history, state = LakeHistory(config, client), StateTable(spark, paths.state)
+    history, state = LakeHistory(config, client), StateTable(spark, lake.state(spark))
     history.refresh()
-    entries = state.entries() if exists(spark, paths.state) else []
+    entries = state.entries() if state.exists() else []
     known = state_of(entries)
     tables = list(history.tables()) if table is None else history.given(table)
     if not tables and table is not None:
         raise history.unknown(table)
     mark = Marks(config, client).newest()
-    changes = ChangeLog(spark, paths.changes, config.values)
     waiting, mode_of = _waiting(changes, tables, known), modes_of(config)
     return LakeStatus(
         known.complete,
         mark.scn if mark is not None else 0,
         known.trimmed or min((entry.scn for entry in entries if entry.kind == "complete"), default=0),
         changes.rows().count(),
-        *DeltaTable(spark, paths.changes).size(),
+        *changes.table.size(),
         tables=[
             _table(
-                DeltaTable(spark, paths.table(one.table)),
+                lake.table(spark, one.table),
                 one.name,
                 mode_of(one.table).name,
                 known,
@@ -138,13 +140,13 @@ def _waiting(changes: ChangeLog, tables: Sequence[TableHistory], state: LakeStat
     }
 
 
-def _table(delta: DeltaTable, name: str, mode: Mode, state: LakeState, waiting: tuple[int, datetime | None]) -> TableStatus:
+def _table(lake: LakeTable, name: str, mode: Mode, state: LakeState, waiting: tuple[int, datetime | None]) -> TableStatus:
     from pyspark.errors import AnalysisException
 
     entry, rows, files, size = state.tables.get(name), 0, 0, 0
-    if delta.exists():
+    if lake.exists():
         with suppress(AnalysisException):  # its first version is written just now, or was not because of a kill
-            rows, (files, size), mode = delta.read().count(), delta.size(), delta.mode()
+            rows, (files, size), mode = lake.read().count(), lake.size(), lake.mode()
     return TableStatus(
         name,
         mode,

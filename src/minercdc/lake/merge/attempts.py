@@ -1,6 +1,8 @@
-"""Decides which errors of Delta are retried, and finds the line of an error with its cause."""
+"""Calls again what another writer's commit made fail, and finds the line of an error with its cause."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
@@ -9,21 +11,18 @@ from minercdc.errors import MinerCdcError
 _ATTEMPTS = 6
 
 
-def attempts() -> Retrying:
+def attempts(is_conflict: Callable[[BaseException], bool]) -> Retrying:
     """What calls a function, and calls it again where another writer's commit made it fail: up to six calls, after random
-    pauses. The last call's error is raised, and any other error at once."""
+    pauses. The last call's error is raised, and any other error at once.
+
+    :param is_conflict: see `TableFormat`.
+    """
     return Retrying(
         retry=retry_if_exception(is_conflict),
         stop=stop_after_attempt(_ATTEMPTS),
         wait=wait_random_exponential(0.2, max=5),
         reraise=True,
     )
-
-
-def is_conflict(error: BaseException) -> bool:
-    """Whether Delta refused a commit because another writer, such as OPTIMIZE or CLUSTER BY, was first."""
-    conflicts = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
-    return any(code in str(error) for code in conflicts) or "ConcurrentModificationException" in type(error).__name__
 
 
 def cause_of(error: BaseException) -> str:

@@ -38,7 +38,7 @@ from minercdc.lake.merge.rows import (
 )
 from minercdc.lake.spark.sql import literal, quoted
 from minercdc.lake.table.columns import CDC, TableColumn
-from minercdc.lake.table.delta import Applied, DeltaTable
+from minercdc.lake.table.format import Applied, LakeTable
 from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import TableId
 
@@ -63,15 +63,15 @@ class Mirror(TableMode):
         """The changes that are no deletes."""
         return as_rows(changes.where("op <> 'd'"), step.target)
 
-    def merge(self, delta: DeltaTable, changes: DataFrame | None, step: MergeStep) -> None:
+    def merge(self, lake: LakeTable, changes: DataFrame | None, step: MergeStep) -> None:
         """See `TableMode`. A table without rows, or whose rows all went, is replaced as a whole."""
         if changes is None:
             if step.clear is not None:
-                delta.clear()
-        elif step.clear is not None or delta.is_empty():
-            delta.replace(self.rows(changes, step), step.target, step.goal, self.name)
+                lake.clear()
+        elif step.clear is not None or lake.is_empty():
+            lake.replace(self.rows(changes, step), step.target, step.goal, self.name)
         else:
-            delta.merge(changes, matches(step.target, step.key), mirror_clauses(step.target), step.goal)
+            lake.merge(changes, matches(step.target, step.key), mirror_clauses(step.target), step.goal)
 
 
 def mirror_clauses(target: Sequence[TableColumn]) -> str:
@@ -101,16 +101,16 @@ class SoftDelete(TableMode):
         """A row for each change, also of a delete, which is marked."""
         return changes.selectExpr(*named(step.target), f"{cdc_struct(deleted=_DELETED)} AS {CDC}")
 
-    def merge(self, delta: DeltaTable, changes: DataFrame | None, step: MergeStep) -> None:
+    def merge(self, lake: LakeTable, changes: DataFrame | None, step: MergeStep) -> None:
         """See `TableMode`. Rows that a clear takes away are marked as deleted."""
         clear = step.clear
         if clear is not None and (changes is None or not clear.read):
             sets = f"{CDC} = {soft_clear(clear)}"
-            delta.update(sets, f"NOT {CDC}.deleted", step.goal if changes is None else step.applied)
+            lake.update(sets, f"NOT {CDC}.deleted", step.goal if changes is None else step.applied)
             clear = None
         if changes is not None:
             on = f"{matches(step.target, step.key)} AND {soft_matches(step.key_since)}"
-            delta.merge(changes, on, soft_clauses(step.target, clear), step.goal)
+            lake.merge(changes, on, soft_clauses(step.target, clear), step.goal)
 
 
 _DELETED = "op = 'd'"
@@ -177,44 +177,42 @@ class Append(TableMode):
         return as_rows(latest_rows(flat, identity(key), unplaced=True).where("op <> 'd'"), target)
 
     def rekey(
-        self, delta: DeltaTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear, applied: Applied
+        self, lake: LakeTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear, applied: Applied
     ) -> None:
         """Append a `t` row and the source's rows, as those of a snapshot: the new key finds no row under the old one.
         Nothing is done where that was done before a kill."""
-        if _is_cleared(delta, begins):
+        if _is_cleared(lake, begins):
             return
-        rows = delta.read()
+        rows = lake.read()
         again = f"named_struct({_again(begins, 'r')}, 'row_id', {CDC}.row_id) AS {CDC}"
         names = [quoted(column.name) for column in target]
         present = self.current(rows, target, key).selectExpr(*names, again)
-        delta.append(cleared(rows, target, begins).unionByName(present), applied)
+        lake.append(cleared(rows, target, begins).unionByName(present), applied)
 
     def rows(self, changes: DataFrame, step: MergeStep) -> DataFrame:
         """A row for each change."""
         return changes.selectExpr(*named(step.target), f"{change_struct()} AS {CDC}")
 
-    def merge(self, delta: DeltaTable, changes: DataFrame | None, step: MergeStep) -> None:
+    def merge(self, lake: LakeTable, changes: DataFrame | None, step: MergeStep) -> None:
         """See `TableMode`. Where changes may be there already, only those that are not are added."""
         clear = step.clear
         rows = [] if changes is None else [self.rows(changes, step)]
-        if clear is not None and not delta.is_empty() and not _is_cleared(delta, clear):
+        if clear is not None and not lake.is_empty() and not _is_cleared(lake, clear):
             if changes is not None and step.late:
-                delta.append(cleared(delta.read(), step.target, clear), step.applied)
+                lake.append(cleared(lake.read(), step.target, clear), step.applied)
             else:
-                rows.append(cleared(delta.read(), step.target, clear))
+                rows.append(cleared(lake.read(), step.target, clear))
         if changes is not None and step.late:
             same = " AND ".join(f"t.{CDC}.{name} = c.{name}" for name in ("commit_scn", "seq", "op"))
             values = insert_of(step.target, change_struct("c."))
-            delta.merge(
-                changes, f"{same} AND {matches(step.target, step.key)}", f"WHEN NOT MATCHED THEN {values}", step.goal
-            )
+            lake.merge(changes, f"{same} AND {matches(step.target, step.key)}", f"WHEN NOT MATCHED THEN {values}", step.goal)
         elif rows:
-            delta.append(rows[0] if len(rows) == 1 else rows[0].unionByName(rows[1]), step.goal)
+            lake.append(rows[0] if len(rows) == 1 else rows[0].unionByName(rows[1]), step.goal)
 
 
-def _is_cleared(delta: DeltaTable, clear: Clear) -> bool:
+def _is_cleared(lake: LakeTable, clear: Clear) -> bool:
     """Whether a table of changes has the `t` row of this clear already, as after a kill."""
-    return not delta.read().where(f"{CDC}.op = 't' AND {CDC}.commit_scn = {clear.scn}").isEmpty()
+    return not lake.read().where(f"{CDC}.op = 't' AND {CDC}.commit_scn = {clear.scn}").isEmpty()
 
 
 def change_struct(source: str = "") -> str:
@@ -257,18 +255,18 @@ class Scd2(TableMode):
         versions = versions_of(changes, None, step).where("NOT closes")
         return versions.selectExpr(*named(step.target), f"{version_struct()} AS {CDC}")
 
-    def merge(self, delta: DeltaTable, changes: DataFrame | None, step: MergeStep) -> None:
+    def merge(self, lake: LakeTable, changes: DataFrame | None, step: MergeStep) -> None:
         """See `TableMode`. A version that a change ends, or that a clear takes away, gets its end."""
         clear = step.clear
         if clear is not None and (changes is None or not clear.read):
             sets = f"{CDC}.valid_to = {clear.time()}, {CDC}.valid_to_scn = {clear.scn}L"
-            delta.update(sets, _OPEN, step.goal if changes is None else step.applied)
+            lake.update(sets, _OPEN, step.goal if changes is None else step.applied)
             clear = None
         if changes is not None:
             step = replace(step, clear=clear)
-            known = known_versions(delta.read(), step) if step.late or step.read else None
+            known = known_versions(lake.read(), step) if step.late or step.read else None
             on = f"c.closes AND t.{_OPEN} AND {matches(step.target, step.key)}"
-            delta.merge(versions_of(changes, known, step), on, version_clauses(step.target, clear), step.goal)
+            lake.merge(versions_of(changes, known, step), on, version_clauses(step.target, clear), step.goal)
 
 
 _OPEN = f"{CDC}.valid_to_scn IS NULL"

@@ -10,7 +10,7 @@ from minercdc.lake.merge.latest import FEW_ROWS
 from minercdc.lake.merge.rows import Clear
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.stream.change_log import Arrival
-from minercdc.lake.table.delta import Applied
+from minercdc.lake.table.format import Applied
 from minercdc.lake.table.history import TableHistory
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from minercdc.config.target.lake import Mode
 from minercdc.lake.spark.sql import literal, quoted
 from minercdc.lake.table.columns import CDC, TableColumn
-from minercdc.lake.table.delta import Applied, DeltaTable
+from minercdc.lake.table.format import Applied, LakeTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -86,7 +86,7 @@ class TableMode(Protocol):
         """
 
     def rekey(
-        self, delta: DeltaTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear, applied: Applied
+        self, lake: LakeTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear, applied: Applied
     ) -> None:
         """Prepare the table for changes under another key. By default nothing is done.
 
@@ -100,7 +100,7 @@ class TableMode(Protocol):
     def rows(self, changes: DataFrame, step: MergeStep) -> DataFrame:
         """The rows of a new table, in the columns of `step.target` and `__cdc`, from changes as `takes` says."""
 
-    def merge(self, delta: DeltaTable, changes: DataFrame | None, step: MergeStep) -> None:
+    def merge(self, lake: LakeTable, changes: DataFrame | None, step: MergeStep) -> None:
         """Merge changes, or none, into a table that is there; it has all up to `step.goal` then, perhaps without a commit that
         says so. Repeated after a kill, it changes nothing more."""
 

@@ -25,11 +25,10 @@ from minercdc.lake.stream.arrivals import Arrivals
 from minercdc.lake.stream.change_log import ChangeLog
 from minercdc.lake.stream.deleted_records import deleted, unread
 from minercdc.lake.stream.marks import Ends, Mark
-from minercdc.lake.table.delta import NO_TABLE, Applied, DeltaTable, exists
-from minercdc.lake.table.features import features_of
+from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, take_over
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.gaps import Gap, gap_at, read_scn
 from minercdc.lake.table.history import LakeHistory, TableHistory
-from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.state import NOTED, Entry, StateTable
 from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.stream.counters.lake import LakeFigures
@@ -54,18 +53,15 @@ class Merger:
     :raises SinkError, SchemaHistoryError: the schema history cannot be read.
     """
 
-    def __init__(
-        self, spark: SparkSession, config: ConnectorConfig, client: KafkaClient, paths: LakePaths, figures: LakeFigures
-    ) -> None:
+    def __init__(self, spark: SparkSession, config: ConnectorConfig, client: KafkaClient, figures: LakeFigures) -> None:
         self._config = config
         self._client = client
-        self._paths = paths
-        self._features = features_of(config.lake)
+        self._format = format_of(config)
         self._figures = figures
         self._spark = own_session(spark)
         compile_code(self._spark, wanted=False)  # it reads and writes the lake's own few records
-        self._log = ChangeLog(self._spark, paths.changes, config.values)
-        self._state_table = StateTable(self._spark, paths.state)
+        self._log = self._change_log(self._spark)
+        self._state_table = StateTable(self._spark, self._format.state(self._spark))
         self._history = LakeHistory(config, client)
         self._decoder = RowDecoder(config)
         self._lock = threading.Lock()
@@ -81,16 +77,19 @@ class Merger:
         self._looked = 0.0  # for what other processes recorded
         self._report = SyncReport()
         self._sessions = ThreadSessions(self._spark)
-        self._joint = JointRead(ChangeLog(own_session(spark), paths.changes, config.values))
+        self._joint = JointRead(self._change_log(own_session(spark)))
         self._pool = ThreadPoolExecutor(config.lake.minercdc_lake_merge_threads, "lake-merge")
         self._recover()
+
+    def _change_log(self, spark: SparkSession) -> ChangeLog:
+        return ChangeLog(spark, self._format.changes(spark), self._config.values)
 
     def _recover(self) -> None:
         """Find out how far the tables are: their commits say it where the record lacks the last."""
         self._state = self._state_table.read()
         self._state.failed.clear()  # they are tried again
         self._batch = self._state.batch
-        if not exists(self._spark, self._paths.changes):
+        if not self._log.exists():
             return
         self._history.refresh_if_any()
         arrivals = self._log.arrivals()
@@ -100,7 +99,7 @@ class Merger:
             table = self._history.of_topic(topic)
             if table is None:
                 continue
-            found = DeltaTable(self._spark, self._paths.table(table.table), self._features)
+            found = self._format.table(self._spark, table.table)
             try:
                 applied = None if self._is_gone(table) or found.columns() is None else found.applied()
             except LakeError:  # merging it says why
@@ -115,7 +114,7 @@ class Merger:
         """Whether a lake table was deleted; it is forgotten then, with a warning, to be merged again from the begin of
         the change log."""
         entry = self._state.tables.get(table.name)
-        if entry is None or entry.version == NO_TABLE or exists(self._spark, self._paths.table(table.table)):
+        if entry is None or entry.version == NO_TABLE or self._format.table(self._spark, table.table).exists():
             return False
         was_read = any(entry.kind == "read" and entry.name == table.name for entry in self._state.noted)
         if self._state.trimmed or table.renamed_from or was_read:
@@ -143,7 +142,7 @@ class Merger:
         if arrivals is None:
             session = self._sessions.get()
             compile_code(session, wanted=rows >= FEW_ROWS)
-            arrivals = ChangeLog(session, self._paths.changes, self._config.values).arrivals(f"batch = {batch}")
+            arrivals = self._change_log(session).arrivals(f"batch = {batch}")
         # In this order: tables are merged up to `_batch`, with the arrivals that are known then.
         self._arrivals.add(arrivals)
         with self._lock:
@@ -155,7 +154,7 @@ class Merger:
         :param read, ends: how far the topics are read before it, and after it.
         """
         if self._held is None:  # the checkpoint may be lost, with the change log as it was
-            self._held = self._log.ends() if exists(self._spark, self._paths.changes) else {}
+            self._held = self._log.ends() if self._log.exists() else {}
         begins = self._client.begins(place for place, end in ends.items() if end > read.get(place, 0))
         self._record_losses(unread(read, self._held, ends, begins))
 
@@ -293,7 +292,7 @@ class Merger:
         """Merge one table. Returns the entries to be recorded: an error is one of kind `failed`, and is not raised."""
         begun = time.monotonic()
         try:
-            return attempts()(lambda: list(self._brought(table, goal)))
+            return attempts(self._format.is_conflict)(lambda: list(self._brought(table, goal)))
         except Exception as error:
             log.debug("%s: merging failed", table.name, exc_info=True)
             return [Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=cause_of(error))]
@@ -302,14 +301,14 @@ class Merger:
 
     def _brought(self, table: TableHistory, goal: Applied) -> Iterable[Entry]:
         session = self._sessions.get()
-        changes = ChangeLog(session, self._paths.changes, self._config.values)
+        changes = self._change_log(session)
         merge = TableMerge(self._config, changes, self._decoder, self._joint)
-        delta = DeltaTable(session, self._paths.table(table.table), self._features)
+        lake = self._format.table(session, table.table)
         applied = self._state.applied(table.name)
         arrivals = self._arrivals.of(table.topic)
         if self._is_gone(table):
             applied, arrivals = Applied(), self._log.arrivals(f"topic = {literal(table.topic)}")
-        elif (found := self._changed(delta, table)) is not None:
+        elif (found := self._changed(lake, table)) is not None:
             applied, arrivals = found, self._log.arrivals(f"topic = {literal(table.topic)}")
         read = read_scn(table.name, self._state.noted, applied.scn)
         gap = self._gap(table, goal)
@@ -323,26 +322,26 @@ class Merger:
         for scn, new in table.renamed_to:
             if applied.scn < scn <= goal.scn:
                 until = Applied(scn, goal.batch)
-                merge.run(delta, table, arrivals, applied, until, read=read)
-                taker = DeltaTable(session, self._paths.table(new), self._features)
+                merge.run(lake, table, arrivals, applied, until, read=read)
+                taker = self._format.table(session, new)
                 if taker.columns() is None or (taker.applied() or Applied()).scn < scn:  # not before a kill
-                    taker.take_over(delta, until)
+                    take_over(taker, lake, until)
                     yield _merged(self._history.names.of(new), until, taker.version())
                 applied = until
-                yield _merged(table.name, applied, delta.version())
+                yield _merged(table.name, applied, lake.version())
         if goal.scn > applied.scn or (goal.scn == applied.scn and goal.batch > applied.batch):
-            merge.run(delta, table, arrivals, applied, goal, read=read)
-            yield _merged(table.name, goal, delta.version())
+            merge.run(lake, table, arrivals, applied, goal, read=read)
+            yield _merged(table.name, goal, lake.version())
         if gap is not None:
             detail = f"it lacks changes from SCN {gap.since} on: {gap.cause}. {gap.hint}"
             yield Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=detail)
 
-    def _changed(self, delta: DeltaTable, table: TableHistory) -> Applied | None:
+    def _changed(self, lake: LakeTable, table: TableHistory) -> Applied | None:
         """How far a table is to which more was done than the record says (by others, a failed merge); else None."""
         entry = self._state.tables.get(table.name)
         if entry is not None:
-            return delta.changed_since(entry.version, Applied(entry.scn, entry.batch))
-        return delta.applied() if delta.exists() else None
+            return lake.changed_since(entry.version, Applied(entry.scn, entry.batch))
+        return lake.applied() if lake.exists() else None
 
     def _publish(self, done: Sequence[Entry], goal: Applied) -> None:
         """Record what was merged, and the SCN that all tables can be read at now; log and count the failures."""

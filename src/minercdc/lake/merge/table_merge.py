@@ -2,7 +2,7 @@
 
 Pending are the records of later batches than the table has, and those of its batches that were committed after its SCN.
 
-Each merge ends with a Delta commit that says how far the table is then. A merge that is repeated after a kill does not make a
+Each merge ends with a commit that says how far the table is then. A merge that is repeated after a kill does not make a
 difference: a change never overwrites a row with a later (commit SCN, number within the transaction).
 """
 
@@ -22,7 +22,7 @@ from minercdc.lake.merge.rows import Clear, MergeStep, TableMode, identity
 from minercdc.lake.read.decode import RowDecoder, TableShape
 from minercdc.lake.stream.change_log import Arrival, ChangeLog
 from minercdc.lake.table.columns import TableColumn, TypeChange, evolution
-from minercdc.lake.table.delta import Applied, DeltaTable
+from minercdc.lake.table.format import Applied, LakeTable
 from minercdc.lake.table.history import TableHistory
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class TableMerge:
 
     def run(
         self,
-        delta: DeltaTable,
+        lake: LakeTable,
         table: TableHistory,
         arrivals: Sequence[Arrival],
         applied: Applied,
@@ -56,7 +56,7 @@ class TableMerge:
     ) -> None:
         """Bring `table` from `applied` to `goal`.
 
-        :param delta: its lake table, in the session of the thread; made where there is none.
+        :param lake: its lake table, in the session of the thread; made where there is none.
         :param arrivals: of its topic, all that may be pending.
         :param read: SCN as of which the table was read from Oracle last, 0 for none.
         :param again: the first commit replaces what is there by what the change log has.
@@ -64,7 +64,7 @@ class TableMerge:
             another mode; or rows have neither a key nor a ROWID.
         """
         mode = self._mode_of(table.table)
-        if not again and delta.exists() and (there := delta.mode()) != mode.name and delta.columns() is not None:
+        if not again and lake.exists() and (there := lake.mode()) != mode.name and lake.columns() is not None:
             raise LakeError(
                 f"{table.name} is configured as {mode.name} (minercdc.lake.mode, minercdc.lake.table.modes), but its lake table was created as {there}",
                 hint=f"Rebuild it: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}",
@@ -72,7 +72,7 @@ class TableMerge:
         for stage in self._stages(table, arrivals, applied, goal, mode):
             work = pending(table, arrivals, applied, stage, truncate=self._truncates, read=read)
             if table.versions and table.versions[0].since <= work.scn:  # a table at that SCN
-                self._run(delta, table, work, stage, mode, again=again)
+                self._run(lake, table, work, stage, mode, again=again)
                 again = False
             applied = stage
 
@@ -107,35 +107,35 @@ class TableMerge:
         return self._lake.minercdc_lake_truncate == "apply"
 
     def _run(
-        self, delta: DeltaTable, table: TableHistory, work: Pending, goal: Applied, mode: TableMode, *, again: bool
+        self, lake: LakeTable, table: TableHistory, work: Pending, goal: Applied, mode: TableMode, *, again: bool
     ) -> None:
         """One step of `run`."""
         applied = work.applied
-        _refuse_undecodable(table, work, self._log.path)
+        _refuse_undecodable(table, work, self._log.table.name)
         shape = self._decoder.shape(table.version_at(work.scn))
         key, clear = key_ids(shape), work.clear(table)
         since = key_since(self._decoder, table, work.scn)
         recreated = any(applied.scn < scn <= work.scn for scn in table.created) and applied.scn > 0
-        there = delta.columns()
+        there = lake.columns()
         if again or (recreated and not mode.keeps):
             there = None
         if there is not None and clear is None and applied.scn < since <= work.scn:
             old = key_ids(self._decoder.shape(table.version_at(applied.scn)))
-            mode.rekey(delta, there, old, Clear(since, table.times.get(since), read=False), applied)
+            mode.rekey(lake, there, old, Clear(since, table.times.get(since), read=False), applied)
         new = there is None
-        target = shape.table_columns() if there is None else self._evolved(delta, table, shape, there, work)
+        target = shape.table_columns() if there is None else self._evolved(lake, table, shape, there, work)
         step = MergeStep(target, key, since, clear, work.late, work.reads, applied, goal)
         changes = None
         if work.rows:
             refuse_unplaced(table, key, work)
-            present = None if new or clear is not None else mode.current(delta.read(), target, key)
+            present = None if new or clear is not None else mode.current(lake.read(), target, key)
             changes = self._changes(present, table, target, key, work, mode)
         if not new:
-            mode.merge(delta, changes, step)
+            mode.merge(lake, changes, step)
         elif changes is None:
-            delta.create(target, mode.cdc_type, mode.name, goal)
+            lake.create(target, mode.cdc_type, mode.name, goal)
         else:
-            delta.replace(mode.rows(changes, step), target, goal, mode.name)
+            lake.replace(mode.rows(changes, step), target, goal, mode.name)
 
     def _changes(
         self,
@@ -154,7 +154,7 @@ class TableMerge:
 
     def _evolved(
         self,
-        delta: DeltaTable,
+        lake: LakeTable,
         table: TableHistory,
         shape: TableShape,
         there: Sequence[TableColumn],
@@ -167,29 +167,28 @@ class TableMerge:
         # The columns of a table that was dropped since are taken for those of the same names.
         made = max((scn for scn in table.created if scn <= work.scn), default=0)
         known = {field.id for version in table.versions if version.since >= made for field in version.fields}
-        columns = evolved(delta, there, shape.table_columns(), known, self._lake.minercdc_lake_type_change)
+        columns = evolved(lake, there, shape.table_columns(), known, self._lake.minercdc_lake_type_change)
         of_id = {column.id: column for column in columns}
         for number, (since, value) in self._decoder.fills(table).items():
             if number in of_id and work.applied.scn < since <= work.scn:
-                delta.fill(of_id[number], value, since)
+                lake.fill(of_id[number], value, since)
         return columns
 
 
 def evolved(
-    delta: DeltaTable,
+    lake: LakeTable,
     there: Sequence[TableColumn],
     wanted: Sequence[TableColumn],
     known: Collection[str],
     policy: TypeChange,
 ) -> list[TableColumn]:
-    """Bring a lake table's columns to the wanted ones, as `DeltaTable.take_all`; for the other parameters see `columns.evolution`.
+    """Bring a lake table's columns to the wanted ones, as `LakeTable.take_all`; for the other parameters see `columns.evolution`.
 
     :returns: those, in their order, as the table has them then: a type may be wider than the wanted one.
     """
-    steps = evolution(there, wanted, known, policy)
-    if steps:
-        delta.take_all(there, steps)
-        there = delta.columns() or []
+    while steps := evolution(there, wanted, known, policy, lake.can_widen):
+        lake.take_all(there, steps)
+        there = lake.columns() or []
     of_id = {column.id: column for column in there}
     return [of_id[column.id] for column in wanted]
 
@@ -245,12 +244,12 @@ def _takes_records(decoder: RowDecoder, table: TableHistory, key: Sequence[str],
     return is_whole and mode.takes == "row"
 
 
-def _refuse_undecodable(table: TableHistory, work: Pending, log_path: str) -> None:
+def _refuse_undecodable(table: TableHistory, work: Pending, log_name: str) -> None:
     if work.undecodable:
         raise LakeError(
             f"topic {table.topic} holds {work.undecodable} records that are not change events of minercdc",
             hint="Delete them from the change log, then start the lake again: "
-            f"DELETE FROM delta.`{log_path}` WHERE topic = '{table.topic}' AND (op IS NULL OR scn IS NULL)",
+            f"DELETE FROM {log_name} WHERE topic = '{table.topic}' AND (op IS NULL OR scn IS NULL)",
         )
 
 

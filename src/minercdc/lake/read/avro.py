@@ -15,7 +15,7 @@ from minercdc.config.messages.registries import SIDES, Side
 from minercdc.errors import LakeError
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.stream.change_log import as_payload
-from minercdc.local.artifacts import SPARK_AVRO
+from minercdc.local.spark_artifacts import spark_avro
 from minercdc.messages.formats.reading import without_logical_types
 from minercdc.messages.registries.schemas_by_id import SchemasById, schemas_of
 from minercdc.schema.name_adjustment import schema_name
@@ -117,5 +117,5 @@ def _refuse_without_avro(spark: SparkSession) -> None:
     if not has_class(spark, _CLASS):
         raise LakeError(
             "the topics of this connector are in Avro, but Spark's Avro reader is not installed",
-            hint=f"spark-submit --packages {SPARK_AVRO} ...",
+            hint=f"spark-submit --packages {spark_avro(spark.version)} ...",
         )

@@ -24,7 +24,8 @@ from minercdc.lake.spark.session import refuse_connect
 from minercdc.lake.spark.sql import as_text, quoted
 from minercdc.lake.stream.change_log import Arrival, ChangeLog
 from minercdc.lake.table.columns import CDC, TableColumn
-from minercdc.lake.table.delta import NO_TABLE, Applied, DeltaTable, columns_of, exists
+from minercdc.lake.table.format import NO_TABLE, Applied, TableFormat, columns_of
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.gaps import Gap, gap_at, read_scn
 from minercdc.lake.table.history import LakeHistory, TableHistory
 from minercdc.lake.table.ownership import refuse_others
@@ -97,13 +98,15 @@ def _tables(spark: SparkSession, config: ConnectorConfig, scn: int | None) -> La
 
     paths = LakePaths(config)
     refuse_others(spark, config)
-    if not exists(spark, paths.state):
+    lake = format_of(config)
+    state = StateTable(spark, lake.state(spark))
+    if not state.exists():
         raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")
-    entries = StateTable(spark, paths.state).entries()
+    entries = state.entries()
     history = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
     history.refresh()
     at = _readable_scn(entries, history, scn)
-    reader = _Reader(spark, config, ChangeLog(spark, paths.changes, config.values), paths)
+    reader = _Reader(spark, config, ChangeLog(spark, lake.changes(spark), config.values), lake)
     noted = [entry for entry in entries if entry.kind in NOTED]
     there = [table for table in history.tables() if table.exists_at(at)]
     gaps = {table.name: gap for table in there if (gap := reader.gap(table, noted, at)) is not None}
@@ -167,11 +170,11 @@ def _base(mine: Sequence[Entry], name: str, scn: int) -> Entry:
 class _Reader:
     """Reads tables as of an SCN."""
 
-    def __init__(self, spark: SparkSession, config: ConnectorConfig, log: ChangeLog, paths: LakePaths) -> None:
+    def __init__(self, spark: SparkSession, config: ConnectorConfig, log: ChangeLog, lake: TableFormat) -> None:
         self._spark = spark
         self._lake = config.lake
         self._log = log
-        self._paths = paths
+        self._format = lake
         self._decoder = RowDecoder(config)
 
     def gap(self, table: TableHistory, noted: Sequence[Entry], scn: int) -> Gap | None:
@@ -236,12 +239,12 @@ class _Reader:
         wanted = shape.table_columns()
         if base.version == NO_TABLE:
             return None, wanted
-        delta = DeltaTable(self._spark, self._paths.table(table.table))
-        version = delta.rewritten(base.version)
-        rows = delta.read(version)
+        lake = self._format.table(self._spark, table.table)
+        version = lake.rewritten(base.version)
+        rows = lake.read(version)
         columns = columns_of(rows.schema)
         key = key_ids(self._decoder.shape(table.version_at(base.scn)))
-        rows = MODES[delta.mode(version)].current(rows, columns, key)
+        rows = MODES[lake.mode(version)].current(rows, columns, key)
         there = {column.id: column for column in columns}
         fills = self._decoder.fills(table)
         target, selected = [], []

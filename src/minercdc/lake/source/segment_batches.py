@@ -16,11 +16,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from minercdc.errors import LakeError
 from minercdc.sinks.segments.frames import StoredRecord
 from minercdc.sinks.segments.reader import Place, SegmentLog, segment_file
+
+try:
+    from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+except ImportError:
+    raise LakeError(
+        "this Spark cannot bound the batches of a Python data source: the direct stream (format minercdc) needs Spark 4.2 or later",
+        hint="Install pyspark 4.2, or read the topics: minercdc.lake.read_changes.",
+    ) from None
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]

@@ -1,6 +1,6 @@
-"""Reads tables from Oracle AS OF one SCN into their Delta tables, on Spark's executors: no row passes the connector or Kafka.
+"""Reads tables from Oracle AS OF one SCN into their lake tables, on Spark's executors: no row passes the connector or Kafka.
 
-The last Delta commit of a table says how far it is then: the lake merges into it what was committed after the SCN, and no more. A
+The last commit of a table says how far it is then: the lake merges into it what was committed after the SCN, and no more. A
 table of which not all can be read keeps the rows that it had.
 """
 
@@ -28,11 +28,10 @@ from minercdc.lake.spark.session import refuse_connect
 from minercdc.lake.spark.sql import in_type
 from minercdc.lake.stream.app import own_cause
 from minercdc.lake.table.columns import TableColumn
-from minercdc.lake.table.delta import Applied, DeltaTable
-from minercdc.lake.table.features import features_of
+from minercdc.lake.table.format import Applied
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.history import Field, LakeHistory, TableHistory, TableVersion
 from minercdc.lake.table.ownership import claim
-from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.state import Entry, StateTable
 from minercdc.lake.table.types import refuse_unsupported_modes
 from minercdc.oracle.connect import connect, of_database
@@ -143,8 +142,8 @@ def snapshot(
     :raises ConfigError: the configuration cannot be used, as where the topics have numbers as doubles (decimal.handling.mode).
     :raises LakeError: there is no such table, the lake has a table up to a later SCN, the records are in a form that is not read
         back, or the session is one of Spark Connect.
-    :raises MinerCdcError: the database, Kafka or the schema history cannot be used. What fails for one table only, such as a Delta
-        table at its path that is not the lake's, is in its `failure`.
+    :raises MinerCdcError: the database, Kafka or the schema history cannot be used. What fails for one table only, such as a table
+        in its place that is not the lake's, is in its `failure`.
     """
     refuse_connect(spark)
     return _Loading(spark, config, progress or _NoProgress()).run(scn, table, coverage, tries)
@@ -177,10 +176,10 @@ class _Loading:
         claim(spark, config)
         self._config = config
         self._progress = progress
-        self._paths = LakePaths(config)
         self._spark = own_session(spark)
         self._spark.conf.set("spark.sql.ansi.enabled", "true")  # a value that a type cannot hold is an error, not null
-        self._state = StateTable(self._spark, self._paths.state)
+        self._format = format_of(config)
+        self._state = StateTable(self._spark, self._format.state(self._spark))
         self._decoder = RowDecoder(config)
         self._mode_of = modes_of(config)
         self._filters, self._names = table_filters(config), table_names(config)
@@ -259,7 +258,7 @@ class _Loading:
 
         begun = time.monotonic()
         try:
-            rows = attempts()(lambda: self._load(task, scn))
+            rows = attempts(self._format.is_conflict)(lambda: self._load(task, scn))
             loaded = Loaded(task.name, scn, rows, time.monotonic() - begun)
         except (LakeError, PySparkException, Py4JJavaError) as error:
             log.debug("%s: reading failed", task.name, exc_info=True)
@@ -271,22 +270,21 @@ class _Loading:
     def _load(self, task: _Task, scn: int) -> int:
         compile_code(self._spark, wanted=task.ranges > 1)
         applied = Applied(scn, self._state.read().batch)
-        path, mode = self._paths.table(task.schema.id), self._mode_of(task.schema.id)
-        delta = DeltaTable(self._spark, path, features_of(self._config.lake))
+        lake, mode = self._format.table(self._spark, task.schema.id), self._mode_of(task.schema.id)
         target, key = task.shape.table_columns(), key_ids(task.shape)
-        there = delta.columns()
+        there = lake.columns()
         with self._watched(task):
-            if there is None or not mode.keeps or delta.mode() != mode.name:
+            if there is None or not mode.keeps or lake.mode() != mode.name:
                 step = MergeStep(target, key, 0, None, late=False, read=True, applied=Applied(), goal=applied)
-                delta.replace(mode.rows(self._changes(task, target, scn), step), target, applied, mode.name)
+                lake.replace(mode.rows(self._changes(task, target, scn), step), target, applied, mode.name)
             else:  # what it keeps of rows that are gone is nowhere else
-                target = evolved(delta, there, target, task.known, self._config.lake.minercdc_lake_type_change)
-                clear, before = Clear(scn, None, read=True), delta.applied() or Applied()
+                target = evolved(lake, there, target, task.known, self._config.lake.minercdc_lake_type_change)
+                clear, before = Clear(scn, None, read=True), lake.applied() or Applied()
                 step = MergeStep(target, key, task.key_since, clear, late=False, read=True, applied=before, goal=applied)
-                mode.merge(delta, self._changes(task, target, scn), step)
-        table = Entry("table", task.name, delta.version(), applied.scn, applied.batch)
+                mode.merge(lake, self._changes(task, target, scn), step)
+        table = Entry("table", task.name, lake.version(), applied.scn, applied.batch)
         self._state.append([table, Entry("read", task.name, scn=scn)])
-        return int(mode.current(delta.read(), target, key).count())
+        return int(mode.current(lake.read(), target, key).count())
 
     def _changes(self, task: _Task, target: Sequence[TableColumn], scn: int) -> DataFrame:
         """The rows in the types of the lake's columns, as `decode` has rows of a snapshot."""

@@ -6,7 +6,8 @@ their versions: so a task compares the SCNs of its records with the history as i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Spark reads the types of `check` at run time
 import pyarrow.compute as pc  # type: ignore[import-untyped]
@@ -29,8 +30,6 @@ def version_is_known(scn: Column, table: TableHistory, config: ConnectorConfig) 
 
     :param scn: of the change.
     """
-    from pyspark.sql.functions import arrow_udf
-
     sent = for_tasks(config)
     name, known = table.name, len(table.versions)
 
@@ -38,8 +37,26 @@ def version_is_known(scn: Column, table: TableHistory, config: ConnectorConfig) 
         refuse_newer(_history(sent), name, known, pc.max(scns).as_py() or 0)
         return pa.array([True] * len(scns), pa.bool_())
 
-    checked: Column = arrow_udf(check, "boolean")(scn)
-    return checked
+    return _by_arrow(check)(scn)
+
+
+def _by_arrow(check: Callable[[pa.Array], pa.Array]) -> Callable[[Column], Column]:
+    """A function of columns that calls `check` with Arrow arrays. Raises LakeError where Spark 4.0 has no pandas for that."""
+    from pyspark.sql import functions
+
+    if hasattr(functions, "arrow_udf"):
+        direct: Callable[[Column], Column] = functions.arrow_udf(check, "boolean")
+        return direct
+    try:
+        import pandas  # noqa: F401  # pandas_udf takes it
+    except ImportError:
+        raise LakeError("Spark 4.0 needs pandas to read changes", hint="pip install 'pandas>=2'") from None
+
+    def by_pandas(scns: Any) -> Any:
+        return check(pa.Array.from_pandas(scns)).to_pandas()
+
+    indirect: Callable[[Column], Column] = functions.pandas_udf(by_pandas, "boolean", functions.PandasUDFType.SCALAR)
+    return indirect
 
 
 def _history(config: ConnectorConfig) -> TableHistories:

@@ -15,19 +15,15 @@ from typing import TYPE_CHECKING, Any
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, LakeError, LocalServiceError
 from minercdc.lake.spark.own_sessions import prefer_few_partitions
+from minercdc.lake.table.format import TableFormat
+from minercdc.lake.table.formats import format_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Advance = Callable[[int, int], None]
 
-# What the lake needs of every session; what else a session has is the user's affair.
-NEEDED: Mapping[str, str] = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.sql.session.timeZone": "UTC",
-}
-_CLASSES = ("org.apache.spark.sql.delta.DeltaLog", "org.apache.spark.sql.kafka010.KafkaSourceProvider")
+_KAFKA_CLASS = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 _CONNECT = (
     "Spark Connect is not supported: the lake calls Delta's log and Hadoop's file systems in the driver's JVM, which a Connect client"
     " does not have"
@@ -36,13 +32,13 @@ _CONNECT_HINT = "Run it with spark-submit, or give minercdc.lake.spark.master th
 
 
 def session(config: ConnectorConfig, *, advance: Advance | None = None) -> SparkSession:
-    """The session, with Delta, the Kafka source and the settings of `minercdc.lake.spark.*`. One that is running is returned.
+    """The session, with the format of `minercdc.lake.format`, the Kafka source and the settings of `minercdc.lake.spark.*`. One that is running is returned.
 
     Sets environment variables of PySpark, as `local.spark.local_spark`, unless spark-submit has started this process.
 
     :param advance: called with the jars done and the jars in all while they are fetched.
     :raises ConfigError: the settings, or SPARK_REMOTE, are for Spark Connect.
-    :raises LakeError: spark-submit was not given Delta or the Kafka source.
+    :raises LakeError: spark-submit was not given the format or the Kafka source.
     :raises LocalServiceError: PySpark, a jar or Java is missing, or Spark did not start.
     :raises OSError: the cache of jars cannot be written.
     :raises ValueError: Python's file of trusted authorities holds no certificates, and jars have to be fetched.
@@ -52,15 +48,16 @@ def session(config: ConnectorConfig, *, advance: Advance | None = None) -> Spark
     if connects or "spark.remote" in settings or os.environ.get("SPARK_REMOTE"):
         raise ConfigError([_CONNECT], hint=_CONNECT_HINT)
     name = f"minercdc-{config.identity.name}"
+    lake = format_of(config)
     if "PYSPARK_GATEWAY_PORT" in os.environ:
-        return _submitted(name, settings)
+        return _submitted(name, lake, settings)
     from minercdc.local.spark import cluster_spark, local_spark
 
     master = settings.get("spark.master", "local")
     if master.startswith("local"):
-        return local_spark(name, advance=advance, settings=settings)
+        return local_spark(name, advance=advance, settings={**lake.session, **settings}, form=lake.name)
     python = settings.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
-    return cluster_spark(name, python=python, advance=advance, settings={**NEEDED, **settings})
+    return cluster_spark(name, python=python, advance=advance, settings={**_needed(lake), **settings}, form=lake.name)
 
 
 def refuse_connect(spark: SparkSession) -> None:
@@ -69,23 +66,29 @@ def refuse_connect(spark: SparkSession) -> None:
         raise LakeError(_CONNECT, hint=_CONNECT_HINT)
 
 
-def _submitted(name: str, settings: Mapping[str, str]) -> SparkSession:
+def _needed(lake: TableFormat) -> Mapping[str, str]:
+    """What the lake needs of every session; what else a session has is the user's affair."""
+    return {**lake.session, "spark.sql.session.timeZone": "UTC"}
+
+
+def _submitted(name: str, lake: TableFormat, settings: Mapping[str, str]) -> SparkSession:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(name)
-    for key, value in {**NEEDED, **settings}.items():
+    for key, value in {**_needed(lake), **settings}.items():
         builder = builder.config(key, value)
     try:
         spark = builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
         raise LocalServiceError(f"Spark did not start: {error}") from None
     prefer_few_partitions(spark)
-    missing = [one for one in _CLASSES if not has_class(spark, one)]
+    missing = [one for one in (lake.java_class, _KAFKA_CLASS) if not has_class(spark, one)]
     if missing:
-        from minercdc.local.artifacts import SPARK
+        from minercdc.local.spark_artifacts import spark_jars
 
-        raise LakeError(f"Spark does not have {', '.join(missing)}", hint=f"spark-submit --packages {','.join(SPARK)} ...")
+        packages = ",".join(spark_jars(spark.version, lake.name))
+        raise LakeError(f"Spark does not have {', '.join(missing)}", hint=f"spark-submit --packages {packages} ...")
     return spark
 
 

@@ -82,7 +82,7 @@ class Lake:
         self._marks = Marks(config, self._client)
         self._topics = AvroTopics(spark, config)
         self.figures = LakeFigures()
-        self._merger = Merger(spark, config, self._client, self._paths, self.figures)
+        self._merger = Merger(spark, config, self._client, self.figures)
         self._candidate: Mark | None = None
         self._waits = False  # for the connector's first offset, and that is logged
         self._looked = 0.0  # when a mark that is not reached was compared with the topics that there are

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 
 from minercdc.lake.stream.change_log import Arrival
-from minercdc.lake.table.delta import Applied
+from minercdc.lake.table.format import Applied
 
 
 class Arrivals:

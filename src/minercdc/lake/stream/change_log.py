@@ -1,6 +1,6 @@
-"""The change log: every record of the table topics but tombstones, appended once per micro-batch to one Delta table.
+"""The change log: every record of the table topics but tombstones, appended once per micro-batch to one table of the lake's format.
 
-Tables are merged from it, made again from it and read as of an SCN with it. It lies at `<minercdc.lake.path>/_changes`:
+Tables are merged from it, made again from it and read as of an SCN with it:
 
     batch        number of the append, rising
     topic, partition, offset, key, value    of the record
@@ -25,18 +25,13 @@ from typing import TYPE_CHECKING, Any
 from minercdc.config.sections import ValueConfig
 from minercdc.lake.read.envelope import with_envelope
 from minercdc.lake.spark.sql import literal
-from minercdc.lake.table.delta import exists
+from minercdc.lake.table.format import LogTable, Once
 from minercdc.messages.envelope.encoder import UNAVAILABLE_HEADER
 from minercdc.messages.envelope.table_format import ROWID_KEY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_PROPERTIES = {
-    "delta.dataSkippingStatsColumns": "batch,topic,scn,commit_scn",
-    # Each query of a table with deletion vectors lists its files twice. Only retention deletes here, whole files mostly.
-    "delta.enableDeletionVectors": "false",
-}
 _BYTES: Mapping[str, Callable[[bytes], str]] = {
     "bytes": lambda raw: base64.b64encode(raw).decode(),
     "base64": lambda raw: base64.b64encode(raw).decode(),
@@ -108,15 +103,15 @@ class Arrival:
 
 
 class ChangeLog:
-    """The change log at `path`, which need not be there before the first append.
+    """The change log in `table`, which need not be there before the first append.
 
     :param values: how the connector writes values.
-    :ivar spark: the session that it is read in.
+    :ivar spark: the session of `table`, in which it is read.
     """
 
-    def __init__(self, spark: SparkSession, path: str, values: ValueConfig) -> None:
+    def __init__(self, spark: SparkSession, table: LogTable, values: ValueConfig) -> None:
         self.spark = spark
-        self.path = path
+        self.table = table
         self._values = values
 
     def append(self, records: DataFrame, batch: int, writer: str, number: int, *, one_topic: bool) -> list[Arrival] | None:
@@ -124,22 +119,24 @@ class ChangeLog:
         The first append makes the table.
 
         :param records: Spark's Kafka columns, with headers.
-        :param writer: id of the stream; with `number` it names the micro-batch in Delta's log.
+        :param writer: id of the stream; with `number` it names the append.
         :param one_topic: the records are of one topic: what they are is observed.
         :returns: what the batch holds, where that was observed on the way; None: `arrivals` finds out.
         """
         from pyspark.sql import Observation
 
-        properties = {} if exists(self.spark, self.path) else _PROPERTIES
-        options = {"txnAppId": writer, "txnVersion": str(number), "mergeSchema": "true", **properties}
         rows, observation = self._parsed(records, batch), None
         if one_topic:  # what is observed cannot be grouped, and costs no query
             observation = Observation()
             rows = rows.observe(observation, *_expressions(*_AGGREGATES, *_TOPICS))
         # Kafka's partitions are read one after another, so a topic's records lie together without being sorted.
         rows = rows.coalesce(self.spark.sparkContext.defaultParallelism)
-        rows.write.format("delta").mode("append").options(**options).save(self.path)
+        self.table.append(rows, Once(writer, number))
         return None if observation is None else _observed(observation, batch)
+
+    def exists(self) -> bool:
+        """Whether there is a change log."""
+        return self.table.exists()
 
     def _parsed(self, records: DataFrame, batch: int) -> DataFrame:
         rows = with_envelope(records.where("value IS NOT NULL"), wrapped=self._values.value_converter_schemas_enable)
@@ -182,7 +179,7 @@ class ChangeLog:
 
     def rows(self) -> DataFrame:
         """All records that are kept, in the columns of the module's docstring. The table has to be there."""
-        rows = self.spark.read.format("delta").load(self.path)
+        rows = self.table.read()
         missing = [f"CAST(NULL AS {kind}) AS {name}" for name, kind in _ADDED.items() if name not in rows.columns]
         return rows.selectExpr("*", *missing) if missing else rows
 

@@ -6,21 +6,21 @@ was done before a kill is not done again. Names are the source's, as `lake_names
     ADD      ADD COLUMNS; older rows get the literal DEFAULT of the ADD (by `merge`)
     DROP     DROP COLUMN
     RENAME   RENAME COLUMN: older rows keep their values
-    MODIFY   Delta's type widening where it can hold both types, else by policy:
+    MODIFY   a type that holds both, where there is one: by its type alone where the format can, else as a copy of the column; else by policy:
              text        the column becomes STRING, with the older values as text
              new_column  the older values stay in a column NAME__1 (NAME__2, ..), NAME begins empty
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from minercdc.lake.table.widening import widened
 
 CDC = "__cdc"
-_TEXT_COPY = "__text__"
+_COPY = "__text__"
 
 TypeChange: TypeAlias = Literal["text", "new_column"]
 
@@ -73,15 +73,16 @@ class IdentifyColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class CopyAsText:
-    """Fill column `target`, where it is null, with the text of column `source` of type `type`."""
+class CopyColumn:
+    """Fill column `target`, where it is null, with the values of column `source` of type `type`, in type `wanted`."""
 
     source: str
     type: str
     target: str
+    wanted: str
 
 
-Step: TypeAlias = AddColumn | DropColumn | RenameColumn | WidenColumn | IdentifyColumn | CopyAsText
+Step: TypeAlias = AddColumn | DropColumn | RenameColumn | WidenColumn | IdentifyColumn | CopyColumn
 
 
 def lake_names(names: Sequence[str]) -> list[str]:
@@ -119,18 +120,24 @@ def clustering_of(columns: Sequence[TableColumn], key: Sequence[str]) -> list[st
 
 
 def evolution(
-    there: Sequence[TableColumn], wanted: Sequence[TableColumn], known: Collection[str], policy: TypeChange
+    there: Sequence[TableColumn],
+    wanted: Sequence[TableColumn],
+    known: Collection[str],
+    policy: TypeChange,
+    can_widen: Callable[[str, str], bool] = lambda old, new: True,
 ) -> list[Step]:
     """The steps to take, one after the other, from the columns `there` to the columns `wanted`; none when they are there already.
 
-    After any of them, the steps from what is there then end at the same columns. At the end a type may be wider than the wanted
-    one, or STRING (`policy` text). Columns without an id that have no wanted column's name stay.
+    After any of them, the steps from what is there then end at the same columns, perhaps by way of a copy that was begun for an earlier
+    type; so ask again until there are none. At the end a type may be wider than the wanted one, or STRING (`policy` text). Columns
+    without an id that have no wanted column's name stay.
 
     :param there: the data columns of the table, without `__cdc`.
     :param wanted: the columns that the table shall have, with the ids of source columns.
     :param known: ids of all columns that the source's table ever had; a lake column without such an id is taken for the wanted
         one of its name.
-    :param policy: what a change of type that Delta cannot widen does; see the module.
+    :param policy: what a change of type does where no type holds both; see the module.
+    :param can_widen: see `LakeTable`.
     """
     ids = {column.id for column in wanted}
     present = {column.name: column for column in there}
@@ -148,16 +155,16 @@ def evolution(
         if column.id not in home:
             steps += _arrival(column, present)
         else:
-            steps += _changed(column, present[home[column.id]], set(present), policy)
+            steps += _changed(column, present[home[column.id]], set(present), policy, can_widen)
     return steps
 
 
 def _is_copy(column: TableColumn, present: dict[str, TableColumn]) -> bool:
-    return _TEXT_COPY + column.name in present
+    return _COPY + column.name in present
 
 
 def _drops(there: Sequence[TableColumn], kept: set[str], wanted: Sequence[TableColumn]) -> Iterator[Step]:
-    copies = {_TEXT_COPY + column.name for column in wanted}
+    copies = {_COPY + column.name for column in wanted}
     for column in there:
         if column.name not in kept and column.name not in copies and column.id:
             yield DropColumn(column.name)
@@ -178,7 +185,7 @@ def _renames(moves: dict[str, str]) -> Iterator[Step]:
 
 
 def _arrival(column: TableColumn, present: dict[str, TableColumn]) -> Iterator[Step]:
-    copy = _TEXT_COPY + column.name
+    copy = _COPY + column.name
     if copy in present:  # killed after the older column went
         yield RenameColumn(copy, column.name)
         yield IdentifyColumn(column.name, column.id)
@@ -186,19 +193,23 @@ def _arrival(column: TableColumn, present: dict[str, TableColumn]) -> Iterator[S
         yield AddColumn(column)
 
 
-def _changed(column: TableColumn, there: TableColumn, taken: set[str], policy: TypeChange) -> Iterator[Step]:
+def _changed(
+    column: TableColumn, there: TableColumn, taken: set[str], policy: TypeChange, can_widen: Callable[[str, str], bool]
+) -> Iterator[Step]:
     if there.id != column.id:
         yield IdentifyColumn(column.name, column.id)
     if there.type == column.type or (there.type == "STRING" and policy == "text"):
         return
-    if (wide := widened(there.type, column.type)) is not None:
-        if wide != there.type:
-            yield WidenColumn(column.name, wide)
-    elif policy == "text":
-        copy = _TEXT_COPY + column.name
+    wide = widened(there.type, column.type)
+    if wide == there.type:
+        return
+    if wide is not None and can_widen(there.type, wide):
+        yield WidenColumn(column.name, wide)
+    elif wide is not None or policy == "text":
+        copy, kind = _COPY + column.name, wide or "STRING"
         if copy not in taken:
-            yield AddColumn(TableColumn(copy, "STRING"))
-        yield CopyAsText(column.name, there.type, copy)
+            yield AddColumn(TableColumn(copy, kind))
+        yield CopyColumn(column.name, there.type, copy, kind)
         yield DropColumn(column.name)
         yield RenameColumn(copy, column.name)
         yield IdentifyColumn(column.name, column.id)

@@ -1,4 +1,7 @@
-"""Operations on a lake table's Delta table and its log."""
+"""The format Delta: a lake table at `<minercdc.lake.path>/SCHEMA/TABLE`, and the lake's own records beside them.
+
+A version is Delta's, and what a commit says of its table is its `userMetadata`.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,18 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from minercdc.config.target.lake import Mode
+from minercdc.config.load import ConnectorConfig
+from minercdc.config.target.lake import Format, Mode
 from minercdc.errors import LakeError
 from minercdc.lake.spark.jvm import java_class
-from minercdc.lake.spark.sql import as_text, literal, quoted, unquoted
+from minercdc.lake.spark.sql import in_type, literal, quoted, unquoted
 from minercdc.lake.table.columns import (
     CDC,
     AddColumn,
-    CopyAsText,
+    CopyColumn,
     DropColumn,
     IdentifyColumn,
     RenameColumn,
@@ -24,7 +28,7 @@ from minercdc.lake.table.columns import (
     TableColumn,
     WidenColumn,
 )
-from minercdc.lake.table.features import (
+from minercdc.lake.table.delta_features import (
     ALL,
     COLUMN_MAPPING,
     DELETION_VECTORS,
@@ -32,41 +36,35 @@ from minercdc.lake.table.features import (
     Feature,
     Features,
     feature_of,
+    features_of,
     rewritten,
     unmapped,
 )
+from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, LogTable, Once, columns_of
+from minercdc.lake.table.paths import LakePaths
+from minercdc.local.spark import DELTA
+from minercdc.schema.table import TableId
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _MODE = "minercdc.lake.mode"  # property of a table that is no mirror
-NO_TABLE = -1  # version of a table that has no Delta table, such as one that was dropped before its first row
 _COMMIT = re.compile(r"\d{20}\.")  # files of the log: a commit, or a checkpoint
 _REWRITES = ("OPTIMIZE", "VACUUM START", "VACUUM END", "CLUSTER BY")  # operations that leave the rows as they are
 _NEWEST = 50  # commits
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
 
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """How far a lake table is: it has all changes up to commit SCN `scn` of the change log's batches up to `batch`."""
-
-    scn: int = 0
-    batch: int = 0
-
-    def to_json(self) -> str:
-        """Text for a commit's metadata, which `from_json` reads."""
-        return json.dumps({"minercdc": {"scn": str(self.scn), "batch": self.batch}})
-
-    @staticmethod
-    def from_json(text: str | None) -> Applied | None:
-        """What `to_json` wrote into a commit's metadata; None for any other text."""
-        try:
-            found = json.loads(text or "")["minercdc"]
-            return Applied(int(found["scn"]), int(found["batch"]))
-        except (ValueError, KeyError, TypeError):
-            return None
+CHANGES: Final[Mapping[str, str]] = {
+    "delta.dataSkippingStatsColumns": "batch,topic,scn,commit_scn",
+    # Each query of a table with deletion vectors lists its files twice. Only retention deletes here, whole files mostly.
+    "delta.enableDeletionVectors": "false",
+}
+"""Properties of the change log."""
+STATE: Final[Mapping[str, str]] = {
+    "delta.autoOptimize.autoCompact": "true"
+}  # a small file per merge would make reading slow within days
+"""Properties of the lake's record."""
 
 
 class DeltaTable:
@@ -129,14 +127,6 @@ class DeltaTable:
         empty = [*(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in columns), f"CAST(NULL AS {cdc}) AS {CDC}"]
         self.replace(self._spark.sql(f"SELECT {', '.join(empty)} WHERE false"), columns, applied, mode)
 
-    def take_over(self, source: DeltaTable, applied: Applied) -> None:
-        """Become a copy of another lake table, in its columns and mode; the last commit says how far the table is then. Nothing
-        happens when there is no such table. Raises LakeError as `columns` does."""
-        columns = source.columns()
-        if columns is None:
-            return
-        self.replace(source.read(), columns, applied, source.mode())
-
     def take(self, step: Step) -> None:
         """Take one step of `columns.evolution`; its commit is durable when this returns. A feature of Delta that it needs, and
         that the table does not have, is enabled in a commit before."""
@@ -159,10 +149,11 @@ class DeltaTable:
                 self._spark.sql(f"ALTER TABLE {table} ALTER COLUMN {quoted(name)} TYPE {kind}")
             case IdentifyColumn(name, number):
                 self._spark.sql(f"ALTER TABLE {table} ALTER COLUMN {quoted(name)} COMMENT {literal(number)}")
-            case CopyAsText(source, kind, target):
+            case CopyColumn(source, kind, target, wanted):
                 new, old = quoted(target), quoted(source)
-                text = as_text(old, kind)
-                self._spark.sql(f"UPDATE {table} SET {new} = {text} WHERE {new} IS NULL AND {old} IS NOT NULL")
+                self._spark.sql(
+                    f"UPDATE {table} SET {new} = {in_type(old, kind, wanted)} WHERE {new} IS NULL AND {old} IS NOT NULL"
+                )
 
     def fill(self, column: TableColumn, value: str, before: int) -> None:
         """Give rows committed before SCN `before` that have no value in a column the value of this SQL."""
@@ -325,10 +316,22 @@ class DeltaTable:
             version = int(number)
         return version
 
+    def can_widen(self, old: str, new: str) -> bool:
+        """Always: type widening changes a column to any type that `widening.widened` names."""
+        del old, new
+        return True
+
+    def newest_version(self) -> int:
+        """Number of the newest version, of any process; `NO_TABLE` when there is none."""
+        return newest_version(self._spark, self.path)
+
     def size(self) -> tuple[int, int]:
         """(files of the newest version, their bytes)."""
-        row = self._spark.sql(f"DESCRIBE DETAIL {self.name}").select("numFiles", "sizeInBytes").collect()[0]
-        return int(row[0]), int(row[1])
+        return _size(self._spark, self.name)
+
+    def compact(self, age: timedelta) -> None:
+        """See `LakeTable`: OPTIMIZE, then VACUUM."""
+        _compact(self._spark, self.name, age)
 
     def clustering(self) -> list[str]:
         """Names of the columns by which the table is clustered."""
@@ -349,22 +352,104 @@ class DeltaTable:
             self._spark.conf.unset(_METADATA)
 
 
+class DeltaLogTable:
+    """A Delta table of the lake's own records at `path`.
+
+    :param properties: of the table, when it is made.
+    """
+
+    def __init__(self, spark: SparkSession, path: str, properties: Mapping[str, str]) -> None:
+        self._spark = spark
+        self._properties = properties
+        self.path = path
+        self.name = f"delta.{quoted(path)}"
+
+    def exists(self) -> bool:
+        """Whether there is a Delta table at the path."""
+        return exists(self._spark, self.path)
+
+    def append(self, rows: DataFrame, once: Once | None = None) -> None:
+        """See `LogTable`. Delta's log has the name of the append, its transaction."""
+        options = {} if self.exists() else dict(self._properties)
+        if once is not None:
+            options |= {"txnAppId": once.writer, "txnVersion": str(once.number)}
+        rows.write.format("delta").mode("append").options(mergeSchema="true", **options).save(self.path)
+
+    def read(self) -> DataFrame:
+        """All rows. The table has to be there."""
+        return self._spark.read.format("delta").load(self.path)
+
+    def delete(self, where: str) -> None:
+        """Delete the rows that meet an SQL condition."""
+        self._spark.sql(f"DELETE FROM {self.name} WHERE {where}")
+
+    def newest_version(self) -> int:
+        """Number of the newest version, of any process; `NO_TABLE` when there is none."""
+        return newest_version(self._spark, self.path)
+
+    def size(self) -> tuple[int, int]:
+        """(files of the newest version, their bytes)."""
+        return _size(self._spark, self.name)
+
+    def compact(self, age: timedelta) -> None:
+        """See `LogTable`: OPTIMIZE, then VACUUM."""
+        _compact(self._spark, self.name, age)
+
+
+class Delta:
+    """Delta tables by path, as a configuration has them."""
+
+    name: Format = "delta"
+    session = DELTA
+    java_class = "org.apache.spark.sql.delta.DeltaLog"
+    maintenance: Mapping[str, str] = {
+        "spark.databricks.delta.retentionDurationCheck.enabled": "false",  # ours is the configured one
+        "spark.databricks.delta.vacuum.logging.enabled": "false",
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",  # VACUUM's tasks: 10,000 by default, for any table
+        # A file of this size is left as it is until 5 % of its rows are deleted: else each run would write a large table again.
+        "spark.databricks.delta.optimize.minFileSize": str(32 * 1024 * 1024),
+        "spark.databricks.delta.optimize.maxFileSize": str(256 * 1024 * 1024),
+        # The same of a clustered table, whose files are clustered together. By default each run would write all up to 100 GB again.
+        "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold": str(32 * 1024 * 1024),
+        "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.targetCubeSize": str(256 * 1024 * 1024),
+    }
+
+    def __init__(self, config: ConnectorConfig) -> None:
+        self._paths = LakePaths(config)
+        self._features = features_of(config.lake)
+
+    def table(self, spark: SparkSession, table: TableId) -> LakeTable:
+        """See `TableFormat`."""
+        return DeltaTable(spark, self._paths.table(table), self._features)
+
+    def changes(self, spark: SparkSession) -> LogTable:
+        """See `TableFormat`."""
+        return DeltaLogTable(spark, self._paths.changes, CHANGES)
+
+    def state(self, spark: SparkSession) -> LogTable:
+        """See `TableFormat`."""
+        return DeltaLogTable(spark, self._paths.state, STATE)
+
+    def is_conflict(self, error: BaseException) -> bool:
+        """See `TableFormat`."""
+        conflicts = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
+        return any(code in str(error) for code in conflicts) or "ConcurrentModificationException" in type(error).__name__
+
+
+def _size(spark: SparkSession, name: str) -> tuple[int, int]:
+    row = spark.sql(f"DESCRIBE DETAIL {name}").select("numFiles", "sizeInBytes").collect()[0]
+    return int(row[0]), int(row[1])
+
+
+def _compact(spark: SparkSession, name: str, age: timedelta) -> None:
+    spark.sql(f"OPTIMIZE {name}")
+    spark.sql(f"VACUUM {name} RETAIN {age / timedelta(hours=1):.6f} HOURS")
+
+
 def _form(mode: Mode, properties: Mapping[str, str]) -> str:
     given = dict(properties) if mode == "mirror" else {**properties, _MODE: mode}
     listed = ", ".join(f"'{name}' = '{value}'" for name, value in given.items())
     return f"USING delta TBLPROPERTIES ({listed})"
-
-
-def columns_of(schema: object) -> list[TableColumn]:
-    """The columns of a lake table's Spark schema besides `__cdc`, with the ids in their comments."""
-    from pyspark.sql.types import StructType
-
-    assert isinstance(schema, StructType)
-    return [
-        TableColumn(field.name, field.dataType.simpleString().upper(), (field.metadata or {}).get("comment", ""))
-        for field in schema.fields
-        if field.name != CDC
-    ]
 
 
 def newest_version(spark: SparkSession, path: str) -> int:

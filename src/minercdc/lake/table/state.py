@@ -1,7 +1,7 @@
-"""The lake's own record, a Delta table at `<minercdc.lake.path>/_state`: which version of each table belongs to which SCN.
+"""The lake's own record, a table of the lake's format: which version of each table belongs to which SCN.
 
     kind = 'complete'   the change log's batches up to `batch` hold every commit up to `scn`
-    kind = 'table'      version `version` (-1: no Delta table) of table `name` has all of them up to `scn`, and records of batches up to `batch`
+    kind = 'table'      version `version` (-1: no lake table) of table `name` has all of them up to `scn`, and records of batches up to `batch`
     kind = 'trimmed'    SCNs below `scn` can no longer be read: the change log, or older versions, are being removed
     kind = 'failed'     table `name` is quarantined since `at` for `detail`; a later 'table' row ends it
     kind = 'topic'      topic `name` has Kafka's id `detail`
@@ -21,12 +21,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from minercdc.lake.table.delta import NO_TABLE, Applied, exists, newest_version
+from minercdc.lake.table.format import NO_TABLE, Applied, LogTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_PROPERTIES = {"delta.autoOptimize.autoCompact": "true"}  # a small file per merge would make reading slow within days
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = "at TIMESTAMP, kind STRING, name STRING, version BIGINT, scn BIGINT, batch BIGINT, detail STRING"
 
@@ -96,13 +95,20 @@ def time_of(micros: int) -> datetime:
 
 
 class StateTable:
-    """The record at `path`, which need not be there before the first append."""
+    """The record in `table`, which need not be there before the first append.
 
-    def __init__(self, spark: SparkSession, path: str) -> None:
+    :param spark: the session of `table`.
+    """
+
+    def __init__(self, spark: SparkSession, table: LogTable) -> None:
         self._spark = spark
-        self.path = path
+        self.table = table
         self._version = NO_TABLE  # after the last reading, with every append of ours since
         self._seen: set[datetime] = set()  # times of the entries that were read or written
+
+    def exists(self) -> bool:
+        """Whether there is a record."""
+        return self.table.exists()
 
     def append(self, entries: Iterable[Entry]) -> None:
         """Append entries in one commit, with the present time; the first one makes the table. No commit for no entries."""
@@ -113,17 +119,15 @@ class StateTable:
             for i, e in enumerate(entries)
         ]
         if rows:
-            properties = {} if exists(self._spark, self.path) else _PROPERTIES
-            frame = self._spark.createDataFrame(rows, _COLUMNS).coalesce(1)
-            frame.write.format("delta").mode("append").options(**properties).save(self.path)
+            self.table.append(self._spark.createDataFrame(rows, _COLUMNS).coalesce(1))
             self._version += 1
             self._seen.update(row[0] for row in rows)
 
     def entries(self) -> list[Entry]:
         """All entries that are kept, oldest first. The table has to be there."""
-        self._version = newest_version(self._spark, self.path)
+        self._version = self.table.newest_version()
         columns = ("unix_micros(at) AS at", "kind", "name", "version", "scn", "batch", "detail")
-        rows = self._spark.read.format("delta").load(self.path).selectExpr(*columns).collect()
+        rows = self.table.read().selectExpr(*columns).collect()
         entries = [
             Entry(
                 r["kind"],
@@ -141,14 +145,14 @@ class StateTable:
 
     def of_others(self) -> list[Entry]:
         """Entries that others appended since this object last read the table, oldest first. The table has to be there."""
-        if newest_version(self._spark, self.path) <= self._version:
+        if self.table.newest_version() <= self._version:
             return []
         seen = self._seen
         return [entry for entry in self.entries() if entry.at not in seen]
 
     def read(self) -> LakeState:
         """The state that all entries give; an empty state where there is no table."""
-        return state_of(self.entries() if exists(self._spark, self.path) else ())
+        return state_of(self.entries() if self.table.exists() else ())
 
 
 def state_of(entries: Iterable[Entry]) -> LakeState:

@@ -1,4 +1,4 @@
-"""The proof: every Oracle table against its Delta table, value by value."""
+"""The proof: every Oracle table against its lake table, value by value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import oracledb
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame
 
 Row = tuple[Any, ...]
 
@@ -110,14 +110,13 @@ def _driver_value(value: object, free_number: bool) -> object:
     return canonical(Decimal(str(value))) if free_number and value is not None else canonical(value)
 
 
-def read_lake(spark: SparkSession, path: str, table: OracleTable, free_numbers: Sequence[str]) -> list[Row]:
-    """Rows of the Delta table at `path`, with the columns of `table`, in canonical form; the ROWID is in `__cdc`.
+def rows_of_lake(frame: DataFrame, table: OracleTable, free_numbers: Sequence[str]) -> list[Row]:
+    """Rows of a lake table, with the columns of `table`, in canonical form; the ROWID is in `__cdc`.
 
     In no certain order. Raises what Spark raises, and TypeError as `canonical`.
 
     :param free_numbers: columns of NUMBER without precision, which are text in the lake.
     """
-    frame = spark.read.format("delta").load(path)
     quoted = ["__cdc.row_id" if c == "ROWID" else "`" + c.replace("`", "``") + "`" for c in table.columns]
     found = frame.select(*quoted).collect()
     free = [column in free_numbers for column in table.columns]

@@ -12,7 +12,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -22,13 +22,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from minercdc.errors import LocalServiceError
-from minercdc.local.artifacts import BROKER, SPARK
-from minercdc.local.demo.compare import Difference, differences, free_numbers, read_lake, read_oracle
+from minercdc.local.artifacts import BROKER
+from minercdc.local.demo.compare import Difference, differences, free_numbers, read_oracle, rows_of_lake
 from minercdc.local.demo.processes import Command, check_deadline
-from minercdc.local.demo.progress import DeltaRows, TopicEnds
+from minercdc.local.demo.progress import DeltaRows, IcebergRows, Rows, TopicEnds
 from minercdc.local.demo.view import Scene, shown
 from minercdc.local.demo.workload import Workload, load_initial_rows
 from minercdc.local.jars import fetch
+from minercdc.local.spark_artifacts import Format, installed_spark, spark_jars
 
 TABLES = ("CUSTOMERS", "INVENTORY", "ORDERS", "ORDER_LINES", "PRODUCTS", "VISITS")
 _SESSIONS = 6
@@ -37,12 +38,13 @@ _CONFIG = "shop.yaml"
 _PASSWORD = {"MINERCDC_DATABASE_PASSWORD": "minercdc"}
 
 
-def play(directory: Path | None) -> int:
+def play(directory: Path | None, form: Format = "delta") -> int:
     """Run the whole demo; returns 0, 1 when tables differ, or 130 when stopped by Ctrl-C or SIGTERM.
 
     Replaces the handlers of SIGINT and SIGTERM, and sets `oracledb.defaults.fetch_decimals`.
 
     :param directory: for everything, made when missing; None for a temporary one, which is deleted when no table differs.
+    :param form: of the lake's tables.
     :raises LocalServiceError: a process did not start, or ended early; or the lake did not catch up in time.
     :raises oracledb.Error: a statement failed.
     :raises KafkaException: the broker does not answer.
@@ -50,6 +52,7 @@ def play(directory: Path | None) -> int:
     :raises ValueError: as `fetch_directory`.
     """
     oracledb.defaults.fetch_decimals = True
+    jars = spark_jars(installed_spark(), form)
     for number in (signal.SIGINT, signal.SIGTERM):  # both unwind, so that the processes we started are stopped
         signal.signal(number, signal.default_int_handler)
     console = Console()
@@ -57,9 +60,9 @@ def play(directory: Path | None) -> int:
     work.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     try:
-        _fetch_jars(console)
+        _fetch_jars(console, jars)
         with ExitStack() as stack:
-            found, tables, rows = _Demo(work, console, stack).run()
+            found, tables, rows = _Demo(work, console, stack, form).run()
     except KeyboardInterrupt:
         if directory is None:
             shutil.rmtree(work, ignore_errors=True)
@@ -73,15 +76,16 @@ def play(directory: Path | None) -> int:
         shutil.rmtree(work, ignore_errors=True)
     console.print(f"took {time.monotonic() - began:.0f} s", highlight=False)
     print(f"verified: {tables} tables, {rows} rows, {len(found)} differences", flush=True)
-    for line in look_inside(work if found else directory):
+    for line in look_inside(work if found else directory, form):
         print(line, flush=True)
     return 1 if found else 0
 
 
-def look_inside(work: Path | None) -> list[str]:
+def look_inside(work: Path | None, form: Format = "delta") -> list[str]:
     """Lines: how to see what the demo left, as commands to paste.
 
     :param work: its directory; None when that is deleted.
+    :param form: of the lake's tables.
     """
     python = shlex.quote(sys.executable)
     command = f"{python} -m minercdc"
@@ -90,23 +94,32 @@ def look_inside(work: Path | None) -> list[str]:
     work = work.absolute()
     config, broker = shlex.quote(str(work / _CONFIG)), shlex.quote(str(work / "kafka"))
     port = re.search(r"bootstrap\.servers: \S+:(\d+)", (work / _CONFIG).read_text())
-    table = repr(str(work / "lake" / "SHOP" / "ORDERS"))
-    read = f"from minercdc.local.spark import local_spark; local_spark('read').read.format('delta').load({table}).show()"
     return [
         "to look inside:",
-        f"  a table of the lake: {python} -c {shlex.quote(read)}",
+        f"  a table of the lake: {python} -c {shlex.quote(_reading(work / 'lake', form))}",
         f"  the broker again:    {command} kafka --port {port[1] if port else 9092} --data {broker}",
         f"  beside it, messages: MINERCDC_DATABASE_PASSWORD=minercdc {command} tail {config}",
         f"  logs:                ls {shlex.quote(str(work))}/*.log",
     ]
 
 
-def _fetch_jars(console: Console) -> None:
+def _reading(lake: Path, form: Format) -> str:
+    """A Python program that prints rows of one table. It needs none of the demo's servers."""
+    if form == "delta":
+        table = str(lake / "SHOP" / "ORDERS")
+        return (
+            f"from minercdc.local.spark import local_spark; local_spark('read').read.format('delta').load({table!r}).show()"
+        )
+    opened = f"local_spark('read', settings=iceberg_of_directories({str(lake)!r}), form='iceberg')"
+    return f"from minercdc.local.spark import iceberg_of_directories, local_spark; {opened}.table('minercdc.SHOP.ORDERS').show()"
+
+
+def _fetch_jars(console: Console, jars: Sequence[str]) -> None:
     """Fetch the jars before the processes that need them start, so that the download is seen."""
     with Progress(
         TextColumn("fetching {task.description}"), BarColumn(30), MofNCompleteColumn(), console=console, transient=True
     ) as bars:
-        for what, name, artifacts in (("Kafka's jars", "kafka-broker", BROKER), ("Spark's jars", "spark", SPARK)):
+        for what, name, artifacts in (("Kafka's jars", "kafka-broker", BROKER), ("Spark's jars", "spark", jars)):
             task = bars.add_task(what, total=len(artifacts))
             fetch(name, artifacts, lambda done, total, task=task: bars.update(task, completed=done))  # type: ignore[misc]
 
@@ -118,19 +131,21 @@ def _datetimes_as_timestamps(cursor: oracledb.Cursor, value: object, array_size:
 
 
 class _Demo:
-    def __init__(self, work: Path, console: Console, stack: ExitStack) -> None:
+    def __init__(self, work: Path, console: Console, stack: ExitStack, form: Format) -> None:
         self._work = work
         self._console = console
         self._stack = stack
         self._scene = Scene()
         self._lake = work / "lake"
+        self._form: Format = form
         self._config = work / _CONFIG
 
     def run(self) -> tuple[list[Difference], int, int]:
         broker, dsn = self._start_servers()
         connector, lake = self._start_connector_and_lake(broker, dsn)
         ends = TopicEnds(broker, "shop")
-        counts = {table: DeltaRows(self._lake / "SHOP" / table) for table in TABLES}
+        counter = DeltaRows if self._form == "delta" else IcebergRows
+        counts: dict[str, Rows] = {table: counter(self._lake / "SHOP" / table) for table in TABLES}
         with shown(self._scene, self._console) as draw:
 
             def show() -> None:
@@ -183,6 +198,7 @@ class _Demo:
             f"minercdc.kafka.bootstrap.servers: {broker}\n"
             f"minercdc.state.dir: {self._work / 'state'}\n"
             f"minercdc.lake.path: {self._lake}\n"
+            f"minercdc.lake.format: {self._form}\n"
             "minercdc.lake.trigger.interval.ms: 1000\n"
             "minercdc.lake.merge.interval.ms: 1000\n"
         )
@@ -244,7 +260,7 @@ class _Demo:
             cursor.execute("UPDATE orders SET rating = 4.5 WHERE MOD(order_id, 10) = 1")
             connection.commit()
 
-    def _await_lake(self, visits: DeltaRows, dsn: str, connector: Command, lake: Command, show: Callable[[], None]) -> None:
+    def _await_lake(self, visits: Rows, dsn: str, connector: Command, lake: Command, show: Callable[[], None]) -> None:
         """Wait until the lake has the last change of all, and every table is merged up to an SCN before it."""
         with oracledb.connect(user="system", password="oracle", dsn=dsn) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT current_scn FROM v$database")
@@ -267,16 +283,22 @@ class _Demo:
             time.sleep(0.25)
 
     def _compare(self, dsn: str) -> tuple[list[Difference], int, int]:
-        from minercdc.local.spark import local_spark
+        from minercdc.local.spark import iceberg_of_directories, local_spark
 
-        spark = local_spark("minercdc-demo")
+        settings = iceberg_of_directories(str(self._lake)) if self._form == "iceberg" else {}
+        spark = local_spark("minercdc-demo", settings=settings, form=self._form)
         found: list[Difference] = []
         tables = rows = 0
         try:
             with self._shop(dsn) as connection:
                 free = free_numbers(connection, "SHOP")
                 for table in read_oracle(connection, "SHOP"):
-                    lake = read_lake(spark, str(self._lake / table.name.replace(".", "/")), table, free.get(table.name, []))
+                    within = table.name.replace(".", "/")
+                    if self._form == "delta":
+                        frame = spark.read.format("delta").load(str(self._lake / within))
+                    else:
+                        frame = spark.table(f"minercdc.{table.name}")
+                    lake = rows_of_lake(frame, table, free.get(table.name, []))
                     found += differences(table, lake)
                     tables += 1
                     rows += len(table.rows)

@@ -1,11 +1,11 @@
-"""Measures the progress of topics and lake from outside: topic ends, Delta's log."""
+"""Measures the progress of topics and lake from outside: topic ends, and the rows of tables by their own metadata."""
 
 from __future__ import annotations
 
 import json
 import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from confluent_kafka import IsolationLevel, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
@@ -43,6 +43,31 @@ class TopicEnds:
         return ends
 
 
+class Rows(Protocol):
+    """Counts the rows of one table of the lake."""
+
+    def count(self) -> int:
+        """Rows as of the newest commit; 0 while there is no table."""
+
+
+class IcebergRows:
+    """Row count of one Iceberg table in directories, from the summary of its newest snapshot."""
+
+    def __init__(self, table: Path) -> None:
+        self._metadata = table / "metadata"
+
+    def count(self) -> int:
+        """See `Rows`."""
+        try:
+            version = (self._metadata / "version-hint.text").read_text().strip()
+            metadata = json.loads((self._metadata / f"v{version}.metadata.json").read_text())
+        except FileNotFoundError:  # no table, or a file that the next commit has removed
+            return 0
+        newest = metadata.get("current-snapshot-id", -1)
+        summary: dict[str, str] = next((one["summary"] for one in metadata["snapshots"] if one["snapshot-id"] == newest), {})
+        return int(summary.get("total-records", 0)) - int(summary.get("total-position-deletes", 0))
+
+
 class DeltaRows:
     """Row count of one Delta table, from the statistics in its log's JSON commits."""
 
@@ -52,7 +77,7 @@ class DeltaRows:
         self._files: dict[tuple[object, ...], int] = {}
 
     def count(self) -> int:
-        """Rows as of the newest commit; 0 while there is no table. Each call reads the commits since the last one."""
+        """See `Rows`. Each call reads the commits since the last one."""
         while (commit := self._log / f"{self._version:020d}.json").exists():
             for line in commit.read_text().splitlines():
                 self._apply(json.loads(line))

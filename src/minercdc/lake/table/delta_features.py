@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from minercdc.config.target.lake import LakeConfig, LakeFeature
-from minercdc.lake.spark.sql import as_text, in_type, quoted
+from minercdc.lake.spark.sql import in_type, quoted
 from minercdc.lake.table.columns import (
     AddColumn,
-    CopyAsText,
+    CopyColumn,
     DropColumn,
     IdentifyColumn,
     RenameColumn,
@@ -112,8 +112,8 @@ def rewritten(there: Sequence[TableColumn], steps: Iterable[Step]) -> list[tuple
             case IdentifyColumn(name, number):
                 column, sql = found[name]
                 found[name] = TableColumn(name, column.type, number), sql
-            case CopyAsText(source, kind, target):
+            case CopyColumn(source, kind, target, wanted):
                 column, sql = found[target]
-                copied = as_text(found[source][1], kind)
+                copied = in_type(found[source][1], kind, wanted)
                 found[target] = column, f"coalesce({sql}, {copied})"
     return list(found.values())

@@ -8,7 +8,7 @@ import pytest
 
 from minercdc.config.target.lake import LakeConfig
 from minercdc.lake.table.columns import TableColumn, evolution
-from minercdc.lake.table.features import (
+from minercdc.lake.table.delta_features import (
     COLUMN_MAPPING,
     DELETION_VECTORS,
     TYPE_WIDENING,

@@ -1,0 +1,230 @@
+"""What the lake needs of a table format. `delta` and `iceberg` have it; no other module of the lake names a format.
+
+Each commit of the lake says how far its table is then (`Applied`), so that what a kill left unrecorded is found in the table itself.
+A version is a number that rises by one with each commit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
+
+from minercdc.config.target.lake import Format, Mode
+from minercdc.lake.table.columns import CDC, Step, TableColumn
+from minercdc.schema.table import TableId
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+NO_TABLE = -1
+"""The version of a table that is not there, such as one that was dropped before its first row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """How far a lake table is: it has all changes up to commit SCN `scn` of the change log's batches up to `batch`."""
+
+    scn: int = 0
+    batch: int = 0
+
+    def to_json(self) -> str:
+        """Text for a commit's metadata, which `from_json` reads."""
+        return json.dumps({"minercdc": {"scn": str(self.scn), "batch": self.batch}})
+
+    @staticmethod
+    def from_json(text: str | None) -> Applied | None:
+        """What `to_json` wrote into a commit's metadata; None for any other text."""
+        try:
+            found = json.loads(text or "")["minercdc"]
+            return Applied(int(found["scn"]), int(found["batch"]))
+        except (ValueError, KeyError, TypeError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """The name of an append that happens once, however often it is repeated.
+
+    :param writer: id of who appends.
+    :param number: of the append; a later one of the same writer has a greater one.
+    """
+
+    writer: str
+    number: int
+
+
+class LogTable(Protocol):
+    """A table of the lake's own records. Rows are appended; maintenance removes those that are not needed any more."""
+
+    name: str
+    """The table's name in SQL."""
+
+    def exists(self) -> bool:
+        """Whether there is such a table."""
+
+    def append(self, rows: DataFrame, once: Once | None = None) -> None:
+        """Append rows in one commit; the first one makes the table. Columns that it lacks are added.
+
+        :param once: nothing is appended where this append was made before; None to append in any case.
+        """
+
+    def read(self) -> DataFrame:
+        """All rows. The table has to be there."""
+
+    def delete(self, where: str) -> None:
+        """Delete the rows that meet an SQL condition."""
+
+    def newest_version(self) -> int:
+        """The newest version, of any process; `NO_TABLE` for no table."""
+
+    def size(self) -> tuple[int, int]:
+        """(files of the newest version, their bytes)."""
+
+    def compact(self, age: timedelta) -> None:
+        """Join small files, and remove what versions that were replaced longer ago than `age` had alone."""
+
+
+class LakeTable(Protocol):
+    """The lake's table of one source table, in a session that no other thread uses."""
+
+    name: str
+    """The table's name in SQL."""
+
+    def columns(self) -> list[TableColumn] | None:
+        """The columns besides `__cdc`; None when there is no table.
+
+        :raises LakeError: the table there has no `__cdc`, so that no lake, or an older version, made it.
+        """
+
+    def exists(self) -> bool:
+        """Whether there is a table."""
+
+    def mode(self, version: int | None = None) -> Mode:
+        """How the table is kept; how it was at a version, where that is given. The table has to be there."""
+
+    def create(self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied) -> None:
+        """Create the table, or replace it by an empty one, in one commit that says that it has everything up to `applied`.
+
+        :param cdc: Spark type of `__cdc`.
+        """
+
+    def replace(self, rows: DataFrame, columns: Sequence[TableColumn], applied: Applied, mode: Mode) -> None:
+        """Become a table of these rows and columns, in one commit that says how far the table is then.
+
+        :param rows: in the columns' order, and `__cdc`.
+        :raises LakeError: the format cannot have such a table.
+        """
+
+    def can_widen(self, old: str, new: str) -> bool:
+        """Whether a column of Spark type `old` can become one of type `new`, which holds all its values, by its type alone."""
+
+    def take_all(self, there: Sequence[TableColumn], steps: Sequence[Step]) -> None:
+        """Take the steps of `columns.evolution`; what is done when this returns is durable. Raises LakeError as `replace`.
+
+        :param there: the columns of the table.
+        """
+
+    def fill(self, column: TableColumn, value: str, before: int) -> None:
+        """Give rows committed before SCN `before` that have no value in a column the value of this SQL."""
+
+    def clear(self) -> None:
+        """Delete all rows."""
+
+    def is_empty(self) -> bool:
+        """Whether the newest version has no row. The table has to be there."""
+
+    def read(self, version: int | None = None) -> DataFrame:
+        """The rows of the newest version, or of the version that is given. The table has to be there."""
+
+    def append(self, rows: DataFrame, applied: Applied) -> None:
+        """Append rows in one commit that says how far the table is then."""
+
+    def update(self, sets: str, where: str, applied: Applied) -> None:
+        """UPDATE rows in one commit that says how far the table is then; perhaps no commit where there are none.
+
+        :param sets, where: SQL of the SET and WHERE clauses.
+        """
+
+    def merge(self, changes: DataFrame, on: str, clauses: str, applied: Applied) -> None:
+        """MERGE `changes` (as `c`) into the table (as `t`) in one commit that says how far the table is then.
+
+        :param on: SQL condition of the ON clause.
+        :param clauses: SQL of all that follows it.
+        """
+
+    def applied(self) -> Applied | None:
+        """What the newest commit of the lake says; None when there is none. The table has to be there."""
+
+    def version(self) -> int:
+        """The newest version that this process knows: of its own last commit, or a later one; `NO_TABLE` for no table."""
+
+    def newest_version(self) -> int:
+        """The newest version, of any process; `NO_TABLE` for no table."""
+
+    def changed_since(self, version: int, applied: Applied) -> Applied | None:
+        """How far the table is, when commits after a version have changed that; None when it is at `applied` still, or no
+        commit of the lake says it."""
+
+    def rewritten(self, version: int) -> int:
+        """The newest version that has the rows of `version`: only `compact` came after it, which may have removed its files."""
+
+    def size(self) -> tuple[int, int]:
+        """(files of the newest version, their bytes)."""
+
+    def clustering(self) -> list[str]:
+        """Names of the columns by which `compact` clusters the table."""
+
+    def cluster(self, names: Sequence[str]) -> None:
+        """Have `compact` cluster the table by these columns; none for no clustering."""
+
+    def compact(self, age: timedelta) -> None:
+        """As `LogTable.compact`; takes deleted rows out, and clusters the table."""
+
+
+class TableFormat(Protocol):
+    """A format, for the lake of one configuration.
+
+    :ivar session: Spark's settings with which a session knows the format and its tables.
+    :ivar java_class: a class that a Spark with the format's jars has.
+    :ivar maintenance: settings of the sessions in which tables are compacted.
+    """
+
+    name: Format
+    session: Mapping[str, str]
+    java_class: str
+    maintenance: Mapping[str, str]
+
+    def table(self, spark: SparkSession, table: TableId) -> LakeTable:
+        """The lake's table of a source table, in a session."""
+
+    def changes(self, spark: SparkSession) -> LogTable:
+        """The table of the change log, in a session."""
+
+    def state(self, spark: SparkSession) -> LogTable:
+        """The table of the lake's record, in a session."""
+
+    def is_conflict(self, error: BaseException) -> bool:
+        """Whether a commit was refused because another writer, such as maintenance, was first."""
+
+
+def take_over(taker: LakeTable, source: LakeTable, applied: Applied) -> None:
+    """Make `taker` a copy of another lake table, in its columns and mode; the last commit says how far it is then. Nothing happens when
+    there is no such table. Raises LakeError as `LakeTable.columns`."""
+    columns = source.columns()
+    if columns is not None:
+        taker.replace(source.read(), columns, applied, source.mode())
+
+
+def columns_of(schema: object) -> list[TableColumn]:
+    """The columns of a lake table's Spark schema besides `__cdc`, with the ids in their comments."""
+    from pyspark.sql.types import StructType
+
+    assert isinstance(schema, StructType)
+    return [
+        TableColumn(field.name, field.dataType.simpleString().upper(), (field.metadata or {}).get("comment", ""))
+        for field in schema.fields
+        if field.name != CDC
+    ]

@@ -1,0 +1,486 @@
+"""The format Iceberg: a lake table is `<catalog>.SCHEMA.TABLE`; the lake's own records are in namespace `_minercdc_<connector>`.
+
+A version is the sequence number of a snapshot, which rises by one with each commit of data; a change of columns alone makes none. What a
+commit says of its table, and the table's mode, stand in the snapshot's summary, since a table's properties have no versions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.config.target.lake import Format, Mode
+from minercdc.errors import LakeError
+from minercdc.lake.spark.jvm import java_class
+from minercdc.lake.spark.sql import in_type, literal, quoted
+from minercdc.lake.table.columns import (
+    CDC,
+    AddColumn,
+    CopyColumn,
+    DropColumn,
+    IdentifyColumn,
+    RenameColumn,
+    Step,
+    TableColumn,
+    WidenColumn,
+)
+from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, LogTable, Once, columns_of
+from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.widening import precision_of
+from minercdc.schema.table import TableId
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# In the summaries of snapshots.
+_APPLIED = "minercdc.applied"
+_MODE = "minercdc.mode"
+_WRITER = "minercdc.writer"
+_NUMBER = "minercdc.number"
+_CLUSTERED = "minercdc.lake.cluster"  # property of a table: the columns by which it is sorted when it is compacted
+_REWRITE = "replace"  # operation of a snapshot that has the rows of the one before
+_SUMMARY = "spark.sql.iceberg.snapshot-property."
+_PROPERTIES: Final[Mapping[str, str]] = {
+    "write.parquet.compression-codec": "zstd",
+    "write.delete.mode": "merge-on-read",
+    "write.update.mode": "merge-on-read",
+    "write.merge.mode": "merge-on-read",
+    # Each commit writes a file of metadata; the table names these, and older ones go.
+    "write.metadata.previous-versions-max": "20",
+    "write.metadata.delete-after-commit.enabled": "true",
+    # A snapshot goes when it was replaced long enough ago, not when it was made long ago: `compact` says which.
+    "history.expire.max-snapshot-age-ms": str(2**62),
+}
+_MB = 1024 * 1024
+# As Delta's: a file of this size stays as it is until a twentieth of its rows is deleted.
+_REWRITTEN: Final[Mapping[str, str]] = {
+    "target-file-size-bytes": str(256 * _MB),
+    "min-file-size-bytes": str(32 * _MB),
+    "min-input-files": "2",
+    "delete-ratio-threshold": "0.05",
+    "remove-dangling-deletes": "true",
+}
+_APPENDS_BETWEEN_LOOKS = 50
+_KEPT_BY_READERS = timedelta(minutes=10)
+_ORPHANS_AGE = timedelta(days=3)  # a writer may be writing younger ones
+
+
+class _Snapshots:
+    """The snapshots of one Iceberg table, as its newest metadata has them; read once.
+
+    :ivar newest: the current snapshot; None for none.
+    """
+
+    def __init__(self, spark: SparkSession, name: str) -> None:
+        session: Any = spark
+        # A catalog is loaded in the thread's active session.
+        java_class(spark, "org.apache.spark.sql.SparkSession").setActiveSession(session._jsparkSession)
+        self.table = java_class(spark, "org.apache.iceberg.spark.Spark3Util").loadIcebergTable(session._jsparkSession, name)
+        self.newest = self.table.currentSnapshot()
+
+    def back(self, version: int | None = None) -> Iterator[Any]:
+        """The snapshots that were the table's, the newest first, as far as they are kept. That of a table that was replaced has no
+        parent, so the table's history says which they are."""
+        for entry in reversed(list(self.table.history())):
+            one = self.table.snapshot(entry.snapshotId())
+            if one is not None and (version is None or int(one.sequenceNumber()) <= version):
+                yield one
+
+    def said(self, member: str, version: int | None = None) -> str | None:
+        """What the newest snapshot up to a version says that has this member in its summary; None for none.
+
+        :param version: None for the newest one.
+        """
+        return next((str(text) for one in self.back(version) if (text := one.summary().get(member)) is not None), None)
+
+    def of_version(self, version: int) -> Any:
+        """The snapshot of a version. Raises LakeError when it is not kept."""
+        found = next((one for one in self.back() if int(one.sequenceNumber()) == version), None)
+        if found is None:
+            raise LakeError(
+                f"version {version} of Iceberg table {self.table.name()} is not kept any more",
+                hint="Another program expired its snapshots. Read a later SCN, or the newest one.",
+            )
+        return found
+
+    def expire(self, age: timedelta, spoken: Sequence[str]) -> None:
+        """Remove the snapshots that were replaced longer ago than `age`, but for the newest one that has each of some members."""
+        until = int((datetime.now(UTC) - age).timestamp() * 1000)
+        line = list(self.back())
+        kept = {next((i for i, one in enumerate(line) if one.summary().get(member) is not None), 0) for member in spoken}
+        going = [
+            one for i, one in enumerate(line[1:], 1) if i not in kept and int(line[i - 1].timestampMillis()) < until
+        ]  # `line[i - 1]` has replaced it
+        if going:
+            expiry = self.table.expireSnapshots()
+            for one in going:
+                expiry = expiry.expireSnapshotId(one.snapshotId())
+            expiry.cleanExpiredFiles(True).commit()
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """A catalog of a session.
+
+    :param settings: Spark's, with which a session has it.
+    """
+
+    name: str
+    settings: Mapping[str, str]
+
+    def open(self, spark: SparkSession) -> None:
+        """Have a session know the catalog, also one that was made without it."""
+        prefix = f"spark.sql.catalog.{self.name}"
+        if spark.conf.get(prefix, None) is None:
+            for name, value in self.settings.items():
+                if name.startswith(prefix):
+                    spark.conf.set(name, value)
+
+
+class _Table:
+    """What tables of the source and of the lake's own have in common.
+
+    :ivar name: `catalog.namespace.table`, in SQL.
+    """
+
+    def __init__(self, spark: SparkSession, catalog: Catalog, path: Sequence[str], properties: Mapping[str, str]) -> None:
+        catalog.open(spark)
+        self._spark = spark
+        self._catalog = catalog
+        self._namespace = ".".join(map(quoted, (catalog.name, *path[:-1])))
+        self._properties = properties
+        self.name = f"{self._namespace}.{quoted(path[-1])}"
+
+    def exists(self) -> bool:
+        """Whether there is a table."""
+        return bool(self._spark.catalog.tableExists(self.name))
+
+    def newest_version(self) -> int:
+        """See `LogTable`."""
+        if not self.exists():
+            return NO_TABLE
+        newest = self._snapshots().newest
+        return 0 if newest is None else int(newest.sequenceNumber())
+
+    def size(self) -> tuple[int, int]:
+        """(files of the newest version, deletes included, their bytes)."""
+        files = self._spark.sql(f"SELECT count(1), coalesce(sum(file_size_in_bytes), 0) FROM {self.name}.files")
+        row = files.collect()[0]
+        return int(row[0]), int(row[1])
+
+    def _snapshots(self) -> _Snapshots:
+        return _Snapshots(self._spark, self.name)
+
+    def _make_namespace(self) -> None:
+        self._spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {self._namespace}")
+
+    def _rewrite(self, age: timedelta, order: Sequence[str], spoken: Sequence[str]) -> None:
+        """Join files, sorted by some columns, and remove what versions that are older than `age` had alone.
+
+        :param spoken: members of summaries, whose newest values the new snapshots have, too, since the others may go.
+        """
+        session: Any = self._spark
+        snapshots = self._snapshots()
+        actions = java_class(self._spark, "org.apache.iceberg.spark.actions.SparkActions").get(session._jsparkSession)
+        said = {member: text for member in spoken if (text := snapshots.said(member)) is not None}
+        rewrite = actions.rewriteDataFiles(snapshots.table)
+        for name, value in _REWRITTEN.items():
+            rewrite = rewrite.option(name, value)
+        if order:
+            sorting = java_class(self._spark, "org.apache.iceberg.SortOrder").builderFor(snapshots.table.schema())
+            for column in order:
+                sorting = sorting.asc(column)
+            rewrite = rewrite.sort(sorting.build())
+        for action in (rewrite, actions.rewritePositionDeletes(snapshots.table)):
+            for member, text in said.items():
+                action = action.snapshotProperty(member, text)
+            action.execute()
+        self._snapshots().expire(age, spoken)
+        orphans = datetime.now(UTC) - max(age, _ORPHANS_AGE)
+        actions.deleteOrphanFiles(snapshots.table).olderThan(int(orphans.timestamp() * 1000)).execute()
+
+
+class IcebergLogTable(_Table):
+    """A table of the lake's own records."""
+
+    def __init__(self, spark: SparkSession, catalog: Catalog, path: Sequence[str], properties: Mapping[str, str]) -> None:
+        super().__init__(spark, catalog, path, properties)
+        self._appends = 0
+
+    def append(self, rows: DataFrame, once: Once | None = None) -> None:
+        """See `LogTable`. The newest snapshot of an append has its name."""
+        there = self.exists()
+        if once is not None and there and self._has(once):
+            return
+        said = {} if once is None else {_WRITER: once.writer, _NUMBER: str(once.number)}
+        self._catalog.open(rows.sparkSession)  # that of a stream is the stream's own
+        with _saying(rows.sparkSession, said):
+            if there:
+                self._add_columns(rows)
+                rows.writeTo(self.name).append()
+            else:
+                self._make_namespace()
+                made = rows.writeTo(self.name).using("iceberg")
+                for name, value in self._properties.items():
+                    made = made.tableProperty(name, value)
+                made.create()
+        self._appends += 1
+        if (
+            self._appends % _APPENDS_BETWEEN_LOOKS == 0
+        ):  # each version is named by the table's metadata, which each append writes
+            self._snapshots().expire(_KEPT_BY_READERS, (_WRITER,))
+
+    def _has(self, once: Once) -> bool:
+        for one in self._snapshots().back():
+            said = one.summary()
+            if said.get(_WRITER) == once.writer:
+                return int(said.get(_NUMBER)) >= once.number
+        return False
+
+    def _add_columns(self, rows: DataFrame) -> None:
+        known = set(self.read().columns)
+        for field in rows.schema.fields:
+            if field.name not in known:
+                kind = field.dataType.simpleString()
+                self._spark.sql(f"ALTER TABLE {self.name} ADD COLUMNS ({quoted(field.name)} {kind})")
+
+    def read(self) -> DataFrame:
+        """All rows. The table has to be there."""
+        return self._spark.table(self.name)
+
+    def delete(self, where: str) -> None:
+        """Delete the rows that meet an SQL condition."""
+        self._spark.sql(f"DELETE FROM {self.name} WHERE {where}")
+
+    def compact(self, age: timedelta) -> None:
+        """See `LogTable`."""
+        self._rewrite(age, (), (_WRITER, _NUMBER))
+
+
+class IcebergTable(_Table):
+    """The lake's table of one source table."""
+
+    def columns(self) -> list[TableColumn] | None:
+        """See `LakeTable`."""
+        if not self.exists():
+            return None
+        schema = self._spark.table(self.name).schema
+        if CDC not in schema.names:
+            raise LakeError(
+                f"the Iceberg table {self.name} has no column {CDC}: another program or an older version created it",
+                hint="Move it away; the lake creates its own table from the change log.",
+            )
+        return columns_of(schema)
+
+    def mode(self, version: int | None = None) -> Mode:
+        """See `LakeTable`."""
+        return cast(Mode, self._snapshots().said(_MODE, version) or "mirror")
+
+    def create(self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied) -> None:
+        """See `LakeTable`."""
+        empty = [*(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in columns), f"CAST(NULL AS {cdc}) AS {CDC}"]
+        self.replace(self._spark.sql(f"SELECT {', '.join(empty)} WHERE false"), columns, applied, mode)
+
+    def replace(self, rows: DataFrame, columns: Sequence[TableColumn], applied: Applied, mode: Mode) -> None:
+        """See `LakeTable`."""
+        from pyspark.sql.functions import col
+
+        named = [col(quoted(c.name)).alias(c.name, metadata={"comment": c.id}) for c in columns]
+        rows.select(*named, CDC).createOrReplaceTempView("minercdc_rows")
+        self._make_namespace()
+        properties = ", ".join(f"'{name}' = '{value}'" for name, value in self._properties.items())
+        with self._saying(applied, mode):
+            self._spark.sql(
+                f"CREATE OR REPLACE TABLE {self.name} USING iceberg TBLPROPERTIES ({properties}) AS SELECT * FROM minercdc_rows"
+            )
+
+    def can_widen(self, old: str, new: str) -> bool:
+        """See `LakeTable`."""
+        return promotes(old, new)
+
+    def take_all(self, there: Sequence[TableColumn], steps: Sequence[Step]) -> None:
+        """See `LakeTable`: a commit for each step."""
+        del there
+        for step in steps:
+            self.take(step)
+
+    def take(self, step: Step) -> None:
+        """Take one step of `columns.evolution`; its commit is durable when this returns."""
+        table = f"ALTER TABLE {self.name}"
+        match step:
+            case AddColumn(column):
+                self._spark.sql(f"{table} ADD COLUMNS ({quoted(column.name)} {column.type} COMMENT {literal(column.id)})")
+            case DropColumn(name):
+                self._spark.sql(f"{table} DROP COLUMN {quoted(name)}")
+            case RenameColumn(name, new_name):
+                self._spark.sql(f"{table} RENAME COLUMN {quoted(name)} TO {quoted(new_name)}")
+            case WidenColumn(name, kind):
+                self._spark.sql(f"{table} ALTER COLUMN {quoted(name)} TYPE {kind}")
+            case IdentifyColumn(name, number):
+                self._spark.sql(f"{table} ALTER COLUMN {quoted(name)} COMMENT {literal(number)}")
+            case CopyColumn(source, kind, target, wanted):
+                new, old = quoted(target), quoted(source)
+                value = in_type(old, kind, wanted)
+                self._spark.sql(f"UPDATE {self.name} SET {new} = {value} WHERE {new} IS NULL AND {old} IS NOT NULL")
+
+    def fill(self, column: TableColumn, value: str, before: int) -> None:
+        """See `LakeTable`."""
+        name = quoted(column.name)
+        self._spark.sql(f"UPDATE {self.name} SET {name} = {value} WHERE {CDC}.commit_scn < {before} AND {name} IS NULL")
+
+    def clear(self) -> None:
+        """Delete all rows."""
+        self._spark.sql(f"DELETE FROM {self.name}")
+
+    def is_empty(self) -> bool:
+        """See `LakeTable`."""
+        return bool(self.read().isEmpty())
+
+    def read(self, version: int | None = None) -> DataFrame:
+        """See `LakeTable`; of a version, in the columns that it had."""
+        if version is None:
+            return self._spark.table(self.name)
+        found = self._snapshots().of_version(version)
+        return self._spark.sql(f"SELECT * FROM {self.name} VERSION AS OF {found.snapshotId()}")
+
+    def append(self, rows: DataFrame, applied: Applied) -> None:
+        """See `LakeTable`."""
+        with _saying(rows.sparkSession, {_APPLIED: applied.to_json()}):
+            rows.writeTo(self.name).append()
+
+    def update(self, sets: str, where: str, applied: Applied) -> None:
+        """See `LakeTable`."""
+        with self._saying(applied):
+            self._spark.sql(f"UPDATE {self.name} SET {sets} WHERE {where}")
+
+    def merge(self, changes: DataFrame, on: str, clauses: str, applied: Applied) -> None:
+        """See `LakeTable`."""
+        changes.createOrReplaceTempView("minercdc_changes")
+        with self._saying(applied):
+            self._spark.sql(f"MERGE INTO {self.name} AS t USING minercdc_changes AS c ON {on} {clauses}")
+
+    def applied(self) -> Applied | None:
+        """See `LakeTable`."""
+        return Applied.from_json(self._snapshots().said(_APPLIED))
+
+    def version(self) -> int:
+        """See `LakeTable`."""
+        return self.newest_version()
+
+    def changed_since(self, version: int, applied: Applied) -> Applied | None:
+        """See `LakeTable`."""
+        if self.newest_version() <= version:
+            return None
+        found = self.applied()
+        return None if found == applied else found
+
+    def rewritten(self, version: int) -> int:
+        """See `LakeTable`."""
+        later = []
+        for one in self._snapshots().back():
+            if int(one.sequenceNumber()) <= version:
+                break
+            later.append(one)
+        for one in reversed(later):
+            if str(one.operation()) != _REWRITE:
+                break
+            version = int(one.sequenceNumber())
+        return version
+
+    def clustering(self) -> list[str]:
+        """See `LakeTable`. Names that the table has no more are left out."""
+        listed = self._snapshots().table.properties().get(_CLUSTERED)
+        names = {column.name for column in self.columns() or []}
+        return [name for name in (str(listed).split("\t") if listed else []) if name in names]
+
+    def cluster(self, names: Sequence[str]) -> None:
+        """See `LakeTable`. The table has no sort order of its own, by which each merge would sort what it writes."""
+        self._spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({literal(_CLUSTERED)} = {literal(chr(9).join(names))})")
+
+    def compact(self, age: timedelta) -> None:
+        """See `LakeTable`."""
+        self._rewrite(age, self.clustering(), (_APPLIED, _MODE))
+
+    @contextmanager
+    def _saying(self, applied: Applied, mode: Mode | None = None) -> Iterator[None]:
+        said = {_APPLIED: applied.to_json()} | ({} if mode is None else {_MODE: mode})
+        with _saying(self._spark, said):
+            yield
+
+
+def promotes(old: str, new: str) -> bool:
+    """Whether Iceberg can change a column's type alone: integers to BIGINT, FLOAT to DOUBLE, decimals to more digits of the same
+    scale."""
+    if old.startswith("DECIMAL") and new.startswith("DECIMAL"):
+        return precision_of(old)[1] == precision_of(new)[1]
+    return (old, new) in (("INT", "BIGINT"), ("FLOAT", "DOUBLE"))
+
+
+class Iceberg:
+    """Iceberg tables in one catalog, as a configuration has it."""
+
+    name: Format = "iceberg"
+    java_class = "org.apache.iceberg.spark.SparkCatalog"
+    maintenance: Mapping[str, str] = {}
+
+    def __init__(self, config: ConnectorConfig) -> None:
+        lake = config.lake
+        self.session: Mapping[str, str] = catalog_settings(config)
+        self._catalog = Catalog(lake.minercdc_lake_catalog_name, self.session)
+        self._has_several = config.database.has_several_pdbs
+        self._records = "_minercdc_" + re.sub(r"\W", "_", config.identity.name)
+        self._properties = {**_PROPERTIES, "format-version": str(lake.minercdc_lake_iceberg_format_version)}
+
+    def table(self, spark: SparkSession, table: TableId) -> LakeTable:
+        """See `TableFormat`."""
+        database = [table.database] if self._has_several else []
+        return IcebergTable(spark, self._catalog, [*database, table.schema, table.table], self._properties)
+
+    def changes(self, spark: SparkSession) -> LogTable:
+        """See `TableFormat`."""
+        return IcebergLogTable(spark, self._catalog, [self._records, "changes"], self._properties)
+
+    def state(self, spark: SparkSession) -> LogTable:
+        """See `TableFormat`."""
+        return IcebergLogTable(spark, self._catalog, [self._records, "state"], self._properties)
+
+    def is_conflict(self, error: BaseException) -> bool:
+        """See `TableFormat`: what was read is not what is there when it is committed."""
+        conflicts = ("ValidationException", "CommitFailedException")
+        return any(name in str(error) for name in conflicts)
+
+
+def catalog_settings(config: ConnectorConfig) -> dict[str, str]:
+    """Spark's settings with which a session has the catalog of a configuration."""
+    lake = config.lake
+    catalog = f"spark.sql.catalog.{lake.minercdc_lake_catalog_name}"
+    given = {
+        "type": lake.minercdc_lake_catalog_type,
+        "uri": lake.minercdc_lake_catalog_uri,
+        "warehouse": lake.minercdc_lake_catalog_warehouse,
+    }
+    if given["warehouse"] is None and given["type"] != "rest":
+        given["warehouse"] = LakePaths(config).root
+    passed_on = {"cache-enabled": "false", **config.lake_catalog}
+    return {
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        **{f"{catalog}.{name}": value for name, value in {**given, **passed_on}.items() if value is not None},
+    }
+
+
+@contextmanager
+def _saying(spark: SparkSession, said: Mapping[str, str]) -> Iterator[None]:
+    """Have the commits of the block have these members in their summaries."""
+    for name, value in said.items():
+        spark.conf.set(_SUMMARY + name, value)
+    try:
+        yield
+    finally:
+        for name in said:
+            spark.conf.unset(_SUMMARY + name)

@@ -1,0 +1,86 @@
+"""Which jars go with which Spark: its Kafka source and Avro, Delta and Iceberg, by Maven coordinates.
+
+Listed one by one and fetched without their dependencies, which PySpark has already, or which its jars bring along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
+
+from minercdc.errors import LocalServiceError
+
+Format = Literal["delta", "iceberg"]
+
+
+@dataclass(frozen=True, slots=True)
+class SparkArtifacts:
+    """The jars that one minor version of Spark takes.
+
+    :param release: the version of the Kafka source and of Avro.
+    :param delta, iceberg: the versions of the formats that are made for this Spark; '' for none.
+    """
+
+    release: str
+    delta: str
+    iceberg: str
+
+
+_SPARKS: Mapping[str, SparkArtifacts] = {
+    "4.0": SparkArtifacts("4.0.0", delta="4.4.0", iceberg="1.11.0"),
+    "4.1": SparkArtifacts("4.1.1", delta="4.4.0", iceberg="1.12.0"),
+    "4.2": SparkArtifacts("4.2.0", delta="4.4.0", iceberg=""),
+}
+
+
+def spark_jars(spark: str, form: Format = "delta") -> tuple[str, ...]:
+    """The jars of a lake on a Spark.
+
+    :param spark: its version, such as `4.1.4`.
+    :param form: of the lake's tables.
+    :raises LocalServiceError: this Spark is not supported, or has no jars of the format.
+    """
+    minor, found = _of(spark)
+    if form == "delta":
+        formats = [f"io.delta:delta-spark_{minor}_2.13:{found.delta}", f"io.delta:delta-storage:{found.delta}"]
+    elif found.iceberg:
+        formats = [f"org.apache.iceberg:iceberg-spark-runtime-{minor}_2.13:{found.iceberg}"]
+    else:
+        there = ", ".join(one for one, artifacts in _SPARKS.items() if artifacts.iceberg)
+        raise LocalServiceError(
+            f"there is no Iceberg for Spark {minor}",
+            hint=f"Iceberg exists for Spark {there}: pip install 'minercdc[iceberg]'",
+        )
+    return (
+        f"org.apache.spark:spark-sql-kafka-0-10_2.13:{found.release}",
+        f"org.apache.spark:spark-token-provider-kafka-0-10_2.13:{found.release}",
+        "org.apache.kafka:kafka-clients:3.9.2",
+        "org.apache.commons:commons-pool2:2.13.1",
+        *formats,
+        spark_avro(spark),
+    )
+
+
+def installed_spark() -> str:
+    """The version of the PySpark that is installed. Raises LocalServiceError when there is none."""
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:
+        raise LocalServiceError("PySpark is not installed", hint="pip install 'minercdc[local]'") from None
+
+
+def spark_avro(spark: str) -> str:
+    """The jar of Spark's Avro reader for a Spark. Raises LocalServiceError when this Spark is not supported."""
+    return f"org.apache.spark:spark-avro_2.13:{_of(spark)[1].release}"
+
+
+def _of(spark: str) -> tuple[str, SparkArtifacts]:
+    minor = ".".join(spark.split(".")[:2])
+    if minor not in _SPARKS:
+        raise LocalServiceError(
+            f"Spark {spark} is not supported",
+            hint=f"The lake runs on Spark {', '.join(_SPARKS)}: pip install 'minercdc[lake]'",
+        )
+    return minor, _SPARKS[minor]

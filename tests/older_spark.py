@@ -1,0 +1,11 @@
+"""What an older PySpark than ours needs in tests: ``-p tests.older_spark``."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """PySpark 4.1 leaves sockets to Python's garbage collection."""
+    config.addinivalue_line("filterwarnings", "ignore::pytest.PytestUnraisableExceptionWarning")
+    config.addinivalue_line("filterwarnings", "ignore:unclosed:ResourceWarning")

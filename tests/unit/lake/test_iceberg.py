@@ -1,0 +1,70 @@
+"""The catalog of Iceberg tables, as Spark is told of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from minercdc.config.load import parse_properties
+from minercdc.errors import ConfigError
+from minercdc.lake.table.formats import format_of
+from minercdc.lake.table.iceberg import Iceberg, catalog_settings
+
+NEEDED = {
+    "name": "shop",
+    "topic.prefix": "shop",
+    "database.hostname": "h",
+    "database.user": "u",
+    "database.password": "p",
+    "database.dbname": "d",
+    "minercdc.kafka.bootstrap.servers": "b:9092",
+    "minercdc.lake.path": "/lake",
+    "minercdc.lake.format": "iceberg",
+}
+
+
+def settings(**more: str) -> dict[str, str]:
+    given = {f"minercdc.lake.catalog.{name.replace('_', '.')}": value for name, value in more.items()}
+    prefix = f"spark.sql.catalog.{more.get('name', 'minercdc')}."
+    found = catalog_settings(parse_properties(NEEDED | given))
+    return {name.removeprefix(prefix): value for name, value in found.items() if name.startswith(prefix)}
+
+
+def test_directories_are_the_catalog_where_none_is_named() -> None:
+    assert settings() == {"type": "hadoop", "warehouse": "/lake", "cache-enabled": "false"}
+
+
+def test_a_rest_catalog_knows_its_warehouse_itself() -> None:
+    assert settings(type="rest", uri="http://c:8181", name="lakehouse") == {
+        "type": "rest",
+        "uri": "http://c:8181",
+        "cache-enabled": "false",
+    }
+
+
+def test_what_has_no_property_of_its_own_is_passed_on() -> None:
+    found = settings(type="jdbc", uri="jdbc:sqlite:/c.db", credential="id:secret", warehouse="s3://b/w")
+    assert found["credential"] == "id:secret"
+    assert found["warehouse"] == "s3://b/w"
+
+
+@pytest.mark.parametrize("kind", ["rest", "jdbc", "hive"])
+def test_a_catalog_that_is_a_server_needs_its_address(kind: str) -> None:
+    with pytest.raises(ConfigError, match="minercdc.lake.catalog.uri"):
+        settings(type=kind)
+
+
+@pytest.mark.parametrize("name", ["spark_catalog", "my-lake", "a.b", ""])
+def test_a_name_that_sql_cannot_have_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match="minercdc.lake.catalog.name"):
+        settings(name=name)
+
+
+def test_the_format_is_the_one_of_the_configuration() -> None:
+    assert isinstance(format_of(parse_properties(NEEDED)), Iceberg)
+    assert format_of(parse_properties({**NEEDED, "minercdc.lake.format": "delta"})).name == "delta"
+
+
+def test_a_conflict_of_commits_is_told_from_other_errors() -> None:
+    lake = format_of(parse_properties(NEEDED))
+    assert lake.is_conflict(RuntimeError("org.apache.iceberg.exceptions.ValidationException: Found conflicting files"))
+    assert not lake.is_conflict(RuntimeError("java.io.IOException: no space left"))
