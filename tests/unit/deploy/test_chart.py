@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from minercdc.config.load import SECTIONS, load_config
 from minercdc.config.section import property_of
-from minercdc.local.artifacts import SPARK
+from minercdc.local.spark_artifacts import spark_jars
 
 VERSIONS = ("1.31", "1.34", "1.37")
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
@@ -327,7 +327,7 @@ def test_a_change_of_the_configuration_starts_the_pods_again() -> None:
 
 def test_the_lake_of_the_spark_operator_is_that_of_the_product() -> None:
     spark = yaml.safe_load((CHART / "values.yaml").read_text())["lake"]["spark"]
-    assert tuple(spark["packages"]) == SPARK
+    assert tuple(spark["packages"]) == spark_jars("4.2")
     assert f"pyspark=={spark['version']}" in (ROOT / "constraints.txt").read_text().splitlines()
     inside = spark["mainApplicationFile"].removeprefix("local:///opt/minercdc/lib/python3.11/site-packages/")
     assert (ROOT / "src" / inside).exists()
