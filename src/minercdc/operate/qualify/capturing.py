@@ -7,7 +7,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,7 @@ from minercdc.messages.record_encoder import RecordStages
 from minercdc.operate.offsets.read import StoredOffset
 from minercdc.operate.qualify.comparison import CapturedEvent
 from minercdc.operate.qualify.place import Place
-from minercdc.operate.recording.recording import Limits, Recorded, record
+from minercdc.operate.recording.recording import Limits, record
 from minercdc.pipeline.engine import run
 from minercdc.pipeline.pipeline import Pipeline, PipelineFactory
 from minercdc.pipeline.pipeline_builder import PipelineBuilder
@@ -241,13 +241,7 @@ class LiveCapture:
         return PipelineBuilder(self._config, self._process, history=history).open()
 
 
-def captured_later(
-    config: ConnectorConfig,
-    begun: StoredOffset,
-    path: Path,
-    stop: StopFlag,
-    said: Callable[[Recorded], None] = lambda _: None,
-) -> Captured:
+def captured_later(config: ConnectorConfig, begun: StoredOffset, path: Path, stop: StopFlag) -> Captured:
     """What a capture delivers that begins where the first one streamed from, when everything has happened; its session is recorded.
 
     :param path: of the recording.
@@ -255,7 +249,6 @@ def captured_later(
     """
     records: list[Record] = []
     made = record(config, begun, path, Limits(None, _MOST_ROWS), stop, replaced=False, take=records.append)
-    said(made)
     return Captured(events_of(records), {}, made.error)
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 Image: TypeAlias = Mapping[str, Any]
+IsUnknown: TypeAlias = Callable[[str, object], bool]
+"""(Column, value) -> whether the value stands for one that the event does not have."""
 
 _SHOWN = 80  # characters of a value
 _LISTED = 5  # of events or rows of one difference
@@ -74,18 +76,24 @@ class Seen:
     """What a case did to its tables.
 
     :param rows: before the capture began, by ID.
+    :param large: columns whose values redo holds only where a statement sets them.
     """
 
     rows: Mapping[str, TableRow] = field(default_factory=dict)
     steps: list[SeenStep] = field(default_factory=list)
+    large: frozenset[str] = frozenset()
 
 
 def differences(seen: Seen, events: Sequence[CapturedEvent], unknown: Collection[str], *, with_snapshot: bool) -> list[str]:
     """How the events of a case differ from what its tables say, a sentence for each; [] for not at all.
 
-    :param unknown: what stands in place of a value that an event does not have.
+    :param unknown: what stands in place of a value that an event does not have; that is right in large columns only.
     :param with_snapshot: the events begin with those of a snapshot; else they follow it.
     """
+
+    def is_unknown(name: str, value: object) -> bool:
+        return name in seen.large and isinstance(value, str) and value in unknown
+
     changes = [event for event in events if event.op != "r"]
     found: list[str] = []
     if with_snapshot:
@@ -99,7 +107,7 @@ def differences(seen: Seen, events: Sequence[CapturedEvent], unknown: Collection
             return [*found, f"step {number}: {wrong}"]
         where = f"step {number}: "
         for event in came:
-            found += [where + one for one in _applied(state, event, unknown)]
+            found += [where + one for one in _applied(state, event, is_unknown)]
         if step.rows is not None:
             if step.clears:
                 state = {row_id: image for row_id, image in state.items() if row_id in step.rows}
@@ -137,7 +145,7 @@ def _by_row(names: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def _applied(state: dict[str, dict[str, Any]], event: CapturedEvent, unknown: Collection[str]) -> Iterator[str]:
+def _applied(state: dict[str, dict[str, Any]], event: CapturedEvent, is_unknown: IsUnknown) -> Iterator[str]:
     """Bring the state one event further; yields what contradicts it."""
     if event.op == "t":
         state.clear()
@@ -147,17 +155,13 @@ def _applied(state: dict[str, dict[str, Any]], event: CapturedEvent, unknown: Co
     if (event.op == "c") == (known is not None):
         yield f"{event.name}: the row was {'there already' if known is not None else 'not there'}"
     for name, value in (event.before or {}).items():
-        if known is not None and name in known and not _is_unknown(value, unknown) and known[name] != value:
+        if known is not None and name in known and not is_unknown(name, value) and known[name] != value:
             yield f"{event.name}: before {name}: {_short(value)}, and it was {_short(known[name])}"
     if event.after is not None:
         older = known or {}
         state[row_id] = {
-            name: older.get(name, value) if _is_unknown(value, unknown) else value for name, value in event.after.items()
+            name: older.get(name, value) if is_unknown(name, value) else value for name, value in event.after.items()
         }
-
-
-def _is_unknown(value: object, unknown: Collection[str]) -> bool:
-    return isinstance(value, str) and value in unknown
 
 
 def _of_state(state: Mapping[str, Image], rows: Mapping[str, TableRow], came: Sequence[CapturedEvent]) -> Iterator[str]:

@@ -13,7 +13,7 @@ import oracledb
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import MinerCdcError, SourceError
 from minercdc.operate.qualify.case import LOGGED, Case, Statement, Step, Who, named
-from minercdc.operate.qualify.comparison import Seen, SeenStep
+from minercdc.operate.qualify.comparison import Seen, SeenStep, TableRow
 from minercdc.operate.qualify.place import Place
 from minercdc.operate.qualify.table_rows import TableRows
 from minercdc.oracle.codes import oracle_errors
@@ -92,34 +92,50 @@ class History:
         if run.counts:
             with _noted(run):
                 self._grant(names)
-                run.seen.rows = self._rows.of(self._tables(names), afresh=True)
+                run.seen.rows = self._read(run, names, afresh=True)
+        if not run.counts:
+            self._roll_back()
 
     def run(self, run: CaseRun) -> None:
         """Run the steps of a case, up to one that fails; what goes wrong is noted in the run."""
         names = self._place.names(run.number)
         for step in run.case.steps:
             self._attempted(run, step, names)
+            if run.counts:
+                self._look(run, step, names)
             if not run.counts:
-                for session in self._sessions.values():
-                    session.rollback()
+                self._roll_back()
                 return
-            is_ddl = any(isinstance(one, str) and _DDL.match(one) for one in step.statements)
-            with _noted(run):
-                if is_ddl and step.who != "admin":
-                    self._grant(names)
-                rows = None if step.ends == "open" else self._rows.of(self._tables(names), afresh=is_ddl)
-                run.seen.steps.append(SeenStep(tuple(step.events), rows, step.clears))
+
+    def _look(self, run: CaseRun, step: Step, names: Mapping[str, str]) -> None:
+        """Note what the tables hold after a step."""
+        is_ddl = any(isinstance(one, str) and _DDL.match(one) for one in step.statements)
+        with _noted(run):
+            if is_ddl and step.who != "admin":
+                self._grant(names)
+            rows = None if step.ends == "open" else self._read(run, names, afresh=is_ddl)
+            run.seen.steps.append(SeenStep(tuple(step.events), rows, step.clears))
+
+    def _read(self, run: CaseRun, names: Mapping[str, str], *, afresh: bool) -> Mapping[str, TableRow]:
+        tables = self._tables(names)
+        found = self._rows.of(tables, afresh=afresh)
+        run.seen.large |= self._rows.large(tables)
+        return found
+
+    def _roll_back(self) -> None:
+        for session in self._sessions.values():
+            session.rollback()
 
     def mark_end(self, table: str) -> None:
         """Commit the row that comes after all others. Raises SourceError."""
         session = self._session("owner")
-        with session.cursor() as cursor:
+        with oracle_errors("marking the end"), session.cursor() as cursor:
             cursor.execute(f"INSERT INTO {table} VALUES (1)")
-        session.commit()
+            session.commit()
 
     def make_end(self, table: str) -> None:
-        """Make the table of `mark_end`."""
-        with self._session("owner").cursor() as cursor:
+        """Make the table of `mark_end`. Raises SourceError or PrerequisiteError."""
+        with oracle_errors("making a table"), self._session("owner").cursor() as cursor:
             cursor.execute(f"CREATE TABLE {table} (ID NUMBER(9) PRIMARY KEY)")
             cursor.execute(LOGGED.replace("{t}", table))
             cursor.execute(f"GRANT SELECT, FLASHBACK ON {table} TO {self._place.capture_user}")

@@ -22,7 +22,7 @@ from minercdc.schema.table import TableId, TableSchema
 from minercdc.snapshot.scan import Scan
 from minercdc.stream.events import ChangeEvent, Op, Scn, SnapshotMark
 from minercdc.stream.offset import ChunkProgress
-from minercdc.values.supported import without_unsupported
+from minercdc.values.supported import large_names, without_unsupported
 
 _AGAIN_SECONDS = 3.0  # that precisely a database knows the time of an SCN: it may take one for older than the last DDL
 _ATTEMPTS = 4
@@ -56,6 +56,10 @@ class TableRows:
                 self._known[table] = shape, self._new_encoder()
             found |= self._read(*self._known[table])
         return found
+
+    def large(self, tables: Sequence[str]) -> frozenset[str]:
+        """The columns of tables that were read whose values redo holds only where a statement sets them."""
+        return frozenset(name for table in tables for name in large_names(self._known[table][0]))
 
     def _new_encoder(self) -> EnvelopeEncoder:
         return envelope_encoder(self._config, TopicNames(self._config), OtherEvents(schema_changes=False))
