@@ -202,7 +202,7 @@ class _Table:
             action.execute()
         self._snapshots().expire(age, spoken)
         orphans = datetime.now(UTC) - max(age, _ORPHANS_AGE)
-        actions.deleteOrphanFiles(snapshots.table).olderThan(int(orphans.timestamp() * 1000)).execute()
+        actions.deleteOrphanFiles(self._snapshots().table).olderThan(int(orphans.timestamp() * 1000)).execute()
 
 
 class IcebergLogTable(_Table):
