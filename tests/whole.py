@@ -97,7 +97,7 @@ _LAKE = [
 ]
 
 PARTS: Mapping[str, Part] = {
-    "unit": Part("pure tests of product and sandbox", (*_FILES, "tests/unit", "sandbox/tests/unit")),
+    "unit": Part("pure tests of product and sandbox; the site", (*_FILES, "tests/unit", "tests/site", "sandbox/tests/unit")),
     "capture": Part("every adapter on the sandbox", (*_FILES, "tests/sandbox_capture", "tests/conformance")),
     "kafka": Part("a real broker; Debezium's messages", (*_FILES, "tests/kafka", "tests/parity")),
     "e2e": Part("all processes", (*_FILES, "tests/e2e")),

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Prepares a container database for capture, as docs/operations.md says; the image runs this once, after it made the database.
+# Prepares a container database for capture, as docs/how-to/prepare-oracle.md says; the image runs this once, after it made the database.
 set -euo pipefail
 sqlplus -s / as sysdba <<SQL
 WHENEVER SQLERROR EXIT FAILURE

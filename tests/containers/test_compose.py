@@ -117,7 +117,7 @@ def test_the_oracle_script_grants_what_the_guide_grants() -> None:
     def grants(path: Path) -> set[str]:
         return set(re.findall(r"(?m)^GRANT [^;]+;", path.read_text(encoding="utf-8")))
 
-    assert grants(ROOT / "compose" / "oracle" / "01-capture.sh") == grants(ROOT / "docs" / "operations.md")
+    assert grants(ROOT / "compose" / "oracle" / "01-capture.sh") == grants(ROOT / "docs" / "how-to" / "prepare-oracle.md")
 
 
 @pytest.mark.usefixtures("docker_programs")

@@ -63,7 +63,7 @@ class Ended:
     def message(self) -> str:
         """Its last words, after the log lines: what the user reads."""
         lines = self.errors.splitlines()
-        last = max((number for number, line in enumerate(lines) if re.match(r"\d{4}-\d\d-\d\d ", line)), default=-1)
+        last = max((number for number, line in enumerate(lines) if re.match(r"\d{4}-\d\d-\d\dT", line)), default=-1)
         return "\n".join(lines[last + 1 :])
 
 

@@ -206,6 +206,10 @@ def test_what_is_stored_is_shown(lab: Lab) -> None:
         "schema history: 1 tables",
     ):
         assert line in shown
+    document = json.loads(subject.offsets("show", "--json").output)
+    assert (document["connector"], document["stored"], document["adapter"]) == (lab.name, True, "logminer")
+    moved = json.loads(subject.offsets("reset", "--json").output)
+    assert (moved["done"], bool(moved["lines"])) == (False, True)
     lab.execute("INSERT INTO T VALUES (10, 'x')")
     lab.purge_logs()
     assert "CANNOT GO ON" in subject.offsets("show").output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from confluent_kafka.admin import AdminClient
@@ -34,6 +35,12 @@ def test_a_first_start_and_a_later_one(lab: Lab) -> None:
     ):
         assert line in first.output.splitlines(), first.output
     assert "MB/s on average" in first.output
+    document = json.loads(lab.minercdc("plan", str(lab.config()), "--json").output)
+    (table,) = document["tables"]
+    assert (table["topic"], table["topic_exists"], table["key"], table["rows"]) == (lab.topic(), False, ["ID"], 3)
+    assert document["start"]["reads_rows"] is True
+    assert document["snapshot"]["rows"] == 3
+    assert "GRANT LOGMINING TO C##MINERCDC CONTAINER=ALL;" in document["grants"]
     with lab.run() as connector:
         connector.await_log("streaming: ")
         lab.topics.await_records(lab.topic(), 3)

@@ -188,8 +188,8 @@ def test_check_needs_the_database(lab: Lab) -> None:
 
 
 def test_the_sandbox_grants_what_the_guide_grants(lab: Lab) -> None:
-    """Logging on and checking is possible with docs/operations.md's grants alone."""
-    guide = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
+    """Logging on and checking is possible with docs/how-to/prepare-oracle.md's grants alone."""
+    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "prepare-oracle.md").read_text(encoding="utf-8")
     statements = [s.strip() for s in re.findall(r"(?m)^(?:CREATE USER|GRANT) [^;]+(?=;)", guide)]
     assert len(statements) > 5
     user = f"C##{lab.schema}"

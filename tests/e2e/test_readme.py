@@ -27,14 +27,19 @@ def blocks(page: str, heading: str) -> list[str]:
 
 
 class Typed:
-    """Commands of a page, on free ports and with files of a test's own."""
+    """Commands of a page, on free ports and with files of a test's own.
 
-    def __init__(self, directory: Path) -> None:
+    :param name: of the file of connectors/ that they use.
+    :ivar config: the file that they use here.
+    """
+
+    def __init__(self, directory: Path, name: str = "sandbox.yaml") -> None:
         self._directory = directory
+        self._name = f"connectors/{name}"
         self._ports = {"1521": free_port(), "9092": free_port(), "8089": free_port()}
-        config = (ROOT / "connectors" / "sandbox.yaml").read_text()
-        self._config = directory / "sandbox.yaml"
-        self._config.write_text(self.with_ports(config) + f"minercdc.state.dir: {directory / 'state'}\n")
+        text = (ROOT / self._name).read_text().replace("lake.path: lake", f"lake.path: {directory / 'lake'}")
+        self.config = directory / name
+        self.config.write_text(self.with_ports(text) + f"minercdc.state.dir: {directory / 'state'}\n")
 
     def with_ports(self, text: str) -> str:
         for documented, free in self._ports.items():
@@ -43,9 +48,7 @@ class Typed:
 
     def arguments(self, line: str) -> list[str]:
         """Those of `minercdc` in a line of shell."""
-        words = shlex.split(
-            self.with_ports(line.replace(" & ", " ")).replace("connectors/sandbox.yaml", str(self._config)), comments=True
-        )
+        words = shlex.split(self.with_ports(line.replace(" & ", " ")).replace(self._name, str(self.config)), comments=True)
         return [str(ROOT / word) if word.startswith("signals/") else word for word in words[words.index("minercdc") + 1 :]]
 
     def serving(self, line: str, processes: ExitStack) -> MinerCdc:

@@ -95,7 +95,8 @@ def test_a_replay_makes_what_the_connector_delivers(stopped: tuple[Lab, Path]) -
     before = {topic: len(lab.topics.records(topic)) for topic in (lab.topic("T"), lab.topic("W"), lab.name)}
     plain, replaced = lab.directory / "plain.gz", lab.directory / "replaced.gz"
     ran(lab, "record", str(config), "-o", str(plain))
-    ran(lab, "record", str(config), "-o", str(replaced), "--replace-values")
+    said = json.loads(ran(lab, "record", str(config), "-o", str(replaced), "--replace-values", "--json").output)
+    assert (said["file"], said["complete"], said["error"]) == (str(replaced), True, None)
     with lab.run(config, log="again.log") as connector:
         lab.topics.await_records(lab.topic("W"), lambda seen: bool(seen) and seen[-1].value is None)
         connector.stop_in_order()

@@ -237,6 +237,7 @@ def test_the_command_waits_for_the_answer_and_prints_it(lab: Lab, by: str) -> No
         connector.await_log("streaming: ")
         done = lab.minercdc("signal", str(config), "execute-snapshot", "--collection", f".*{lab.schema}[.]T", "--wait")
         refused = lab.minercdc("signal", str(config), "execute-snapshot", "--collection", "P.S.NOPE", "--wait")
+        logged = lab.minercdc("signal", "log", str(config), "a line", "--wait", "--json")
         failed = lab.minercdc(
             "signal",
             str(config),
@@ -254,6 +255,8 @@ def test_the_command_waits_for_the_answer_and_prints_it(lab: Lab, by: str) -> No
     assert [line.partition(" {")[0] for line in (answers[0], answers[-1])] == ["Signal ACCEPTED", "Signal COMPLETED"]
     assert (refused.status, refused.output.splitlines()[1].partition(" {")[0]) == (1, "Signal REFUSED")
     assert "no captured table matches P.S.NOPE" in refused.output
+    said, *others = map(json.loads, logged.output.splitlines())
+    assert (logged.status, list(said), others[-1]["type"]) == (0, ["id"], "COMPLETED"), logged.errors
     assert (failed.status, "SQL_EXCEPTION" in failed.output) == (1, True)
     assert (incomplete.status, incomplete.output) == (2, "")
     assert "--collection is needed" in incomplete.errors

@@ -1,4 +1,4 @@
-"""Both wheels, built from the clone and installed into a fresh environment: the product works without the sandbox."""
+"""Both wheels, built and examined as a release's, and installed into a fresh environment: the product works without the sandbox."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from deploy.release import check
 from tests.e2e.lab import Lab
 from tests.native_pair import BUILT_HERE
+
+pytestmark = pytest.mark.timeout(1800)
 
 ROOT = Path(__file__).parents[2]
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
@@ -33,14 +36,17 @@ def done(*words: object, cwd: Path) -> str:
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Wheel by name of its distribution."""
-    directory = tmp_path_factory.mktemp("wheels")
-    for source in (ROOT, ROOT / "sandbox"):
-        copy = directory / source.name  # a build leaves files beside what it builds
-        shutil.copytree(source / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    copy, dist = tmp_path_factory.mktemp("sources"), tmp_path_factory.mktemp("dist")
+    for part in (".", "sandbox"):  # a build leaves files beside what it builds
+        (copy / part).mkdir(exist_ok=True)
+        shutil.copytree(
+            ROOT / part / "src", copy / part / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "*.so")
+        )
         for name in ("pyproject.toml", "README.md", "LICENSE"):
-            shutil.copy(source / name, copy)
-        done(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", directory, copy, cwd=directory)
-    return {path.name.partition("-")[0]: path for path in directory.glob("*.whl")}
+            shutil.copy(ROOT / part / name, copy / part)
+    check(dist, copy)
+    assert len(list(dist.glob("*.tar.gz"))) == 2
+    return {path.name.partition("-")[0]: path for path in dist.glob("*.whl")}
 
 
 def test_the_product_without_the_sandbox_and_with_it(wheels: dict[str, Path], lab: Lab, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from deploy.site.api_page import api_page
 from deploy.site.hooks import indented, linked
 
 from minercdc.cli.pages.errors import errors_page
@@ -66,6 +67,29 @@ def test_the_page_of_checks_is_current() -> None:
 
 def test_the_page_of_commands_is_current() -> None:
     assert (DOCS / "reference" / "cli.md").read_text() == reference_page(), "run `make docs`"
+
+
+def test_the_page_of_the_python_api_is_current() -> None:
+    assert (DOCS / "reference" / "api.md").read_text() == api_page(), "run `make docs`"
+
+
+def prose(text: str) -> Iterator[str]:
+    """Lines of a page outside of code, tables and HTML."""
+    for line in re.sub(r"^( *```).*?^\1[^\n]*$", "", text, flags=re.M | re.S).splitlines():
+        if not line.lstrip().startswith(("|", "<")):
+            yield line
+
+
+# Changes are a record, and the sandbox's page is made by the sandbox.
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.name not in ("CHANGELOG.md", "sandbox.md")],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_no_line_of_prose_is_longer_than_120_characters(page: Path) -> None:
+    lines = list(prose(page.read_text()))
+    assert len(lines) > 4
+    assert not [line for line in lines if len(line) > 120]
 
 
 def test_every_finding_of_the_code_names_a_rule_and_every_rule_has_a_finding() -> None:

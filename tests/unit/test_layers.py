@@ -149,7 +149,7 @@ def test_product_and_sandbox_import_nothing_of_each_other() -> None:
 MOST_PARAMETERS = 8
 MANY_PARAMETERS = {
     "cli/init.py init": "typer makes an option of each parameter of a command",
-    "cli/send.py execute_snapshot": "the same",
+    "cli/groups/send.py execute_snapshot": "the same",
 }
 
 

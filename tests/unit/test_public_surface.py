@@ -166,7 +166,9 @@ def test_documents_and_examples_import_nothing_else() -> None:
         (page.name, name) for page in pages for name in re.findall(r"(?:from|import) (minercdc[\w.]*)", page.read_text())
     ]
     assert len(found) > 8
-    assert {one for one in found if one[1] not in doors} == {("lake.md", "minercdc.cli.submit")}, "spark-submit takes a file"
+    assert {one for one in found if one[1] not in doors} == {("lake-on-a-cluster.md", "minercdc.cli.submit")}, (
+        "spark-submit takes a file"
+    )
 
 
 def test_little_is_imported_with_the_package() -> None:

@@ -18,20 +18,21 @@ from typing import Annotated, Any, Final
 import typer
 
 from minercdc.cli.check import bundle, check, plan
+from minercdc.cli.groups.offsets import offsets
+from minercdc.cli.groups.relay import relay
+from minercdc.cli.groups.send import signals
+from minercdc.cli.groups.txlog import txlog
 from minercdc.cli.init import init
 from minercdc.cli.lake.commands import lake
-from minercdc.cli.offsets import offsets
 from minercdc.cli.output import errors
 from minercdc.cli.pages.commands import config, error_codes, types
 from minercdc.cli.pasting import pasteable
+from minercdc.cli.qualify import qualify
 from minercdc.cli.recording import record, replay
-from minercdc.cli.relay import relay
 from minercdc.cli.run import run
-from minercdc.cli.send import signals
 from minercdc.cli.servers import demo, kafka, registry, sandbox
 from minercdc.cli.status import status
 from minercdc.cli.tail import tail
-from minercdc.cli.txlog import txlog
 from minercdc.cli.verify import verify
 from minercdc.errors import ConfigError, FencedError, MinerCdcError, PrerequisiteError
 
@@ -48,20 +49,12 @@ class _Command:
     """A command, or a group of them.
 
     :param example: what a user types after `minercdc`.
-    :param settings: of typer, beside these.
     """
 
     name: str
     does: Callable[..., Any] | typer.Typer
     example: str
-    settings: Mapping[str, Any] | None = None
 
-
-# The sandbox is a distribution of its own, and parses its options itself.
-_PASSED_ON: Final = {
-    "context_settings": {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
-    "options_metavar": "[OPTIONS]",
-}
 
 PANELS: Final[Mapping[str, Sequence[_Command]]] = {
     "Run": (
@@ -76,6 +69,7 @@ PANELS: Final[Mapping[str, Sequence[_Command]]] = {
         _Command("tail", tail, "tail orders.yaml SHOP.ORDERS"),
         _Command("check", check, "check orders.yaml"),
         _Command("plan", plan, "plan orders.yaml"),
+        _Command("qualify", qualify, "qualify orders.yaml --admin SYSTEM --report qualified.zip"),
         _Command("verify", verify, "verify orders.yaml --table SHOP.ORDERS"),
     ),
     "Repair": (
@@ -87,7 +81,7 @@ PANELS: Final[Mapping[str, Sequence[_Command]]] = {
     ),
     "Try": (
         _Command("demo", demo, "demo"),
-        _Command("sandbox", sandbox, "sandbox --port 1521 --seed signals/shop.sql", _PASSED_ON),
+        _Command("sandbox", sandbox, "sandbox --port 1521 --seed signals/shop.sql"),
         _Command("kafka", kafka, "kafka --port 9092"),
         _Command("registry", registry, "registry --port 8081"),
     ),
@@ -100,11 +94,7 @@ PANELS: Final[Mapping[str, Sequence[_Command]]] = {
 
 for _panel, _commands in PANELS.items():
     for _one in _commands:
-        _shown: dict[str, Any] = {
-            "rich_help_panel": _panel,
-            "epilog": f"Example: minercdc {_one.example}",
-            **(_one.settings or {}),
-        }
+        _shown: dict[str, Any] = {"rich_help_panel": _panel, "epilog": f"Example: minercdc {_one.example}"}
         if isinstance(_one.does, typer.Typer):
             app.add_typer(_one.does, name=_one.name, **_shown)
         else:

@@ -57,7 +57,7 @@ def check(
         raise SystemExit(3)
 
 
-def plan(config: ConfigFile) -> None:
+def plan(config: ConfigFile, as_json: AsJson = False) -> None:
     """Print what a start would do: tables, topics, types, rows, estimated time, redo rate and grants; nothing is written."""
     Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
@@ -66,13 +66,18 @@ def plan(config: ConfigFile) -> None:
 
     loaded = load_config(config, not_loadable)
     log_to(errors, verbose=False)
-    for line in lines(loaded):
-        print(pasteable(line), flush=True)
+    noted: dict[str, object] = {}
+    for line in lines(loaded, noted):
+        if not as_json:
+            print(pasteable(line), flush=True)
+    if as_json:
+        print_json(noted)
 
 
 def bundle(
     config: ConfigFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="The archive.")] = Path("minercdc-bundle.tar.gz"),
+    as_json: AsJson = False,
 ) -> None:
     """Write an archive for a bug report: configuration, versions, state and figures, without secrets, rows and keys."""
     Stop(patience=0, status=UNFINISHED)
@@ -82,4 +87,7 @@ def bundle(
     loaded = load_config(config)
     log_to(errors, verbose=False)
     names = write_bundle(loaded, config, output)
-    sys.stdout.write(f"{output}: {', '.join(names)}\n")
+    if as_json:
+        print_json({"file": str(output), "members": names})
+    else:
+        sys.stdout.write(f"{output}: {', '.join(names)}\n")

@@ -21,6 +21,7 @@ from minercdc.stream.counters.connector import Counters, RequestedScan
 
 log = logging.getLogger("minercdc")
 
+_LOOK_SECONDS = 1.0  # at the phase, where lines are less frequent
 _LONGEST_KEY = 40  # in a line
 _MOST_REQUESTED = 3  # of the snapshots that wait for each other
 
@@ -108,6 +109,25 @@ class Ticker:
         self._thread.join()
 
 
+class ProgressLines:
+    """Logs the counters in one line: when the phase changes, and every so many seconds.
+
+    :param seconds: between two lines of a phase.
+    :param monotonic: seconds of a clock that never goes back.
+    """
+
+    def __init__(self, counters: Counters, seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._counters, self._seconds, self._monotonic = counters, seconds, monotonic
+        self._rate, self._phase, self._at = Rate(), counters.phase, monotonic()
+
+    def look(self) -> None:
+        """Log a line if one is due; to be called often."""
+        now = self._monotonic()
+        if self._counters.phase != self._phase or now - self._at >= self._seconds:
+            self._phase, self._at = self._counters.phase, now
+            log.info("%s", summary(self._counters, self._rate))
+
+
 class TerminalPanel:
     """Draws the counters of a running connector for a terminal."""
 
@@ -144,10 +164,10 @@ class TerminalPanel:
 @contextmanager
 def display(counters: Counters, console: Console, log_interval: float) -> Iterator[None]:
     """Show the counters while the context lasts: as a panel on a terminal, below the lines of the log, else as a log line
-    every `log_interval` seconds. A thread draws."""
+    every `log_interval` seconds, and at each change of the phase. A thread draws."""
     if not console.is_terminal:
-        rate = Rate()
-        with Ticker(log_interval, lambda: log.info("%s", summary(counters, rate))):
+        often = min(log_interval, _LOOK_SECONDS)
+        with Ticker(often, ProgressLines(counters, log_interval - often / 2).look):
             yield
         return
     panel = TerminalPanel(counters)

@@ -13,10 +13,12 @@ from pathlib import Path
 
 from minercdc.cli.pasting import program
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.sections import DatabaseConfig
 from minercdc.errors import ConfigError
 from minercdc.local.ports import EVERYWHERE
 from minercdc.observe.http.token import token_file
 from minercdc.operate.signals.send import usable_channel
+from minercdc.oracle.connect import dsn_of, secrets_in
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 
@@ -27,16 +29,25 @@ def reachable(host: str, port: int) -> str:
 
 
 def connector_steps(config: ConnectorConfig, file: str, served: str) -> list[str]:
-    """Lines: where the records and the status of a connector are, and the command that reads tables again.
+    """Lines: where the database, the records and the status of a connector are, and the command that reads tables again.
 
     :param file: its configuration, as given on the command line.
     :param served: address of its HTTP port, `http://HOST:PORT`; '' for none.
     """
     return [
+        f"database: {_database(config.database)}",
         f"records: {_records(config, file)}",
         f"status: {_status(config, served)}",
         f"read tables again: {_signal(config, file)}",
     ]
+
+
+def _database(config: DatabaseConfig) -> str:
+    """Its connect string without secrets, and the pluggable databases."""
+    place = dsn_of(config)
+    for secret in secrets_in(config.database_url or ""):
+        place = place.replace(secret, "***")
+    return f"{place}, {', '.join(config.pdbs)}" if config.pdbs else place
 
 
 def _records(config: ConnectorConfig, file: str) -> str:

@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +40,22 @@ def output() -> Console:
     return console
 
 
+class PlainLines(logging.Formatter):
+    """Lines that begin with the time in ISO 8601, UTC."""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        """The time of a record; `datefmt` is without effect."""
+        return iso_time(record.created)
+
+
+def iso_time(seconds: float) -> str:
+    """A time in ISO 8601, UTC, with milliseconds: `2026-11-20T09:15:00.123Z`.
+
+    :param seconds: since 1970.
+    """
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def log_to(console: Console, verbose: bool) -> None:
     """Send the log to `console` when it is a terminal, else as plain lines to standard error. Only warnings and errors come
     from urllib3, and critical lines from py4j. Where it goes, and `verbose`, are without effect the second time.
@@ -47,10 +64,12 @@ def log_to(console: Console, verbose: bool) -> None:
     """
     level = logging.DEBUG if verbose else logging.INFO
     if console.is_terminal:
-        on_terminal = RichHandler(console=console, show_path=False, markup=False)
+        on_terminal = RichHandler(console=console, show_path=False, markup=False, log_time_format="%Y-%m-%dT%H:%M:%S")
         logging.basicConfig(level=level, format="%(message)s", handlers=[on_terminal])
     else:
-        logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(message)s", stream=sys.stderr)
+        plain = logging.StreamHandler(sys.stderr)
+        plain.setFormatter(PlainLines("%(asctime)s %(levelname)-7s %(message)s"))
+        logging.basicConfig(level=level, handlers=[plain])
     for handler in logging.getLogger().handlers:
         handler.addFilter(PasteableMessages())
     logging.getLogger("urllib3").setLevel(logging.WARNING)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from minercdc.cli.output import ConfigFile, Verbose, errors, log_to
+from minercdc.cli.output import AsJson, ConfigFile, Verbose, errors, log_to, print_json
 from minercdc.cli.stopping import Stop
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def record(
         bool,
         typer.Option("--replace-values", help="Replace values of rows and user names by other values of the same form."),
     ] = False,
+    as_json: AsJson = False,
     verbose: Verbose = False,
 ) -> None:
     """Write a mining session from the stored offset on into a file, which `minercdc replay` decodes without the database.
@@ -52,7 +53,21 @@ def record(
             hint="Run it first, or store an offset: minercdc offsets set CONFIG --scn N --yes.",
         )
     made = make(loaded, stored, output, Limits(seconds, rows), stop, replaced=replace_values)
-    _say(made, output, replaced=replace_values)
+    if as_json:
+        print_json(_document(made, output))
+    else:
+        _say(made, output, replaced=replace_values)
+
+
+def _document(made: Recorded, output: Path) -> dict[str, object]:
+    ended = made.error
+    return {
+        "file": str(output),
+        "rows": made.rows,
+        "records": dict(sorted(made.tally.topics.items())),
+        "complete": made.complete,
+        "error": {"code": ended.code, "message": ended.message} if ended else None,
+    }
 
 
 def _say(made: Recorded, output: Path, *, replaced: bool) -> None:

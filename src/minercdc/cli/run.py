@@ -23,7 +23,12 @@ _STOP_SECONDS = 4.0  # what an orderly end may take; orchestrators kill after 10
 def run(
     config: ConfigFile,
     verbose: Verbose = False,
-    log_interval: Annotated[float, typer.Option(help="Seconds between progress lines when there is no terminal.")] = 5.0,
+    log_interval: Annotated[
+        float,
+        typer.Option(
+            help="Seconds between progress lines when there is no terminal; one comes at each change of the phase, too."
+        ),
+    ] = 60.0,
     until_eof: Annotated[
         bool,
         typer.Option("--until-eof", help="Stop when standard input ends, for example because the parent process has ended."),

@@ -19,13 +19,34 @@ if TYPE_CHECKING:
     from minercdc.local.schema_registry import LocalRegistry
 
 
-def sandbox(context: typer.Context) -> None:
+def sandbox(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: a free one.")] = 1521,
+    seed: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="SQL script to run first; may be given several times.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the database is kept; default: it ends with the process.")
+    ] = None,
+    profile: Annotated[str, typer.Option(help="Release to imitate: 19c or 23ai.")] = "23ai",
+    max_string_size: Annotated[
+        str, typer.Option(help="Of a new database: standard, or extended for VARCHAR2 and RAW up to 32767 bytes.")
+    ] = "standard",
+    tls_cert: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Certificate in PEM; makes the port a TCPS port.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its key, unless it is in the same file.")] = None,
+) -> None:
     """Run the Oracle-compatible server in the foreground; prints `ready HOST:PORT` when clients may connect."""
     installed = metadata.entry_points(group="minercdc.commands", name="sandbox")
     if not installed:
         raise ConfigError(["the sandbox is not installed"], hint="pip install 'minercdc[sandbox]'")
     (command,) = installed
-    command.load()(context.args, "minercdc sandbox")
+    given = {"--data": data, "--tls-cert": tls_cert, "--tls-key": tls_key}
+    seeds = [word for one in seed or () for word in ("--seed", str(one))]
+    others = [word for name, value in given.items() if value is not None for word in (name, str(value))]
+    fixed = ["--host", host, "--port", str(port), "--profile", profile, "--max-string-size", max_string_size]
+    command.load()([*fixed, *seeds, *others], "minercdc sandbox")
     sys.stderr.write("stopped\n")
 
 

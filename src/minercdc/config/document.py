@@ -10,6 +10,7 @@ from pydantic_core import PydanticUndefined
 from minercdc.config.debezium import ignored as debezium
 from minercdc.config.debezium.renaming import DRIVER, RENAMED, RENAMED_PREFIXES
 from minercdc.config.load import SECTIONS
+from minercdc.config.page_lines import wrapped
 
 _INTRODUCTION = """\
 # Configuration
@@ -78,7 +79,7 @@ def configuration_page() -> str:
     ]
     lines += ["", "## Passed on to librdkafka", "", *_passed_on(), ""]
     lines += ["## Passed on to Spark", "", _SPARK, ""]
-    return "\n".join(lines)
+    return wrapped("\n".join(lines))
 
 
 def _starred(prefixes: object) -> dict[str, str]:

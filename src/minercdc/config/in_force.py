@@ -91,11 +91,11 @@ _OF_A_CLASS: Final = "An option of one of `converters` or `post.processors` (doc
 _GROUPS: Final[Mapping[str, str]] = {
     "transforms": "Options of transformations of records (docs/transforms.md).",
     "predicates": "Conditions of transformations (docs/transforms.md).",
-    "column.mask.": "Values of these columns are masked (docs/messages.md).",
-    "column.truncate.": "Values of these columns are cut (docs/messages.md).",
+    "column.mask.": "Values of these columns are masked (docs/how-to/mask-columns.md).",
+    "column.truncate.": "Values of these columns are cut (docs/how-to/mask-columns.md).",
     "converters": "Classes that convert columns (docs/messages.md).",
     "post.processors": "Classes that complete rows (docs/messages.md).",
-    "topic.creation.": "Settings of topics that are created (docs/operations.md).",
+    "topic.creation.": "Settings of topics that are created (docs/reference/topics.md).",
 }
 
 

@@ -115,7 +115,7 @@ class CaptureConfig(Section):
     )
     minercdc_state_dir: Path = Field(
         Path(".minercdc"),
-        description="Directory for rows of large and of long open transactions (docs/operations.md), and for signals received by HTTP or in process, until they are executed.",
+        description="Directory for rows of large and of long open transactions (docs/explanation/long-transactions.md), and for signals received by HTTP or in process, until they are executed.",
     )
 
 

@@ -1,12 +1,14 @@
-"""What `minercdc run` shows of snapshots that signals requested."""
+"""What `minercdc run` shows of snapshots that signals requested, and when it logs a line."""
 
 from __future__ import annotations
 
+import logging
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
-from minercdc.cli.display import Rate, TerminalPanel, summary
+from minercdc.cli.display import ProgressLines, Rate, TerminalPanel, summary
 from minercdc.observe.latest_notifications import Watch
 from minercdc.stream.counters.connector import Counters
 from minercdc.stream.offset import AdHocSnapshot, SignalState, TableRead
@@ -47,3 +49,16 @@ def test_the_panel_has_a_row_for_each() -> None:
     text = console.export_text()
     assert "incremental snapshot inc-1: SHOP.ORDERS, 2,040 rows" in text
     assert "blocking snapshot [b]" in text
+
+
+def test_a_line_comes_at_a_change_of_the_phase_and_once_an_interval(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    running, clock = Counters(), iter([0.0, 1.0, 2.0, 3.0, 61.0, 62.5, 63.0])
+    lines = ProgressLines(running, 60.0, lambda: next(clock))
+    said = []
+    for phase in ("starting", "streaming", "streaming", "streaming", "streaming", "stopped"):
+        running.phase = phase
+        caplog.clear()
+        lines.look()
+        said.append(len(caplog.messages))
+    assert said == [0, 1, 0, 0, 1, 1]

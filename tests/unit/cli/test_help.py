@@ -29,12 +29,20 @@ def test_the_panels_hold_every_command_in_order() -> None:
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_the_help_of_a_command_fits_a_terminal_and_ends_with_an_example(command: Any) -> None:
     assert command.example.split()[0] == command.name
-    if command.name == "sandbox":  # its own parser prints its help
-        return
     status, text = printed(command.name, "--help")
     assert status == 0
     assert f"Example: minercdc {command.example}" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_the_help_of_the_commands_of_a_group_fits_a_terminal(command: Any) -> None:
+    group = get_command(app).commands[command.name]  # type: ignore[attr-defined]
+    for name in getattr(group, "commands", {}):
+        first = ["CONFIG", name] if command.name == "signal" else [name]
+        status, text = printed(command.name, *first, "--help")
+        assert status == 0, text
+        assert max(map(len, text.splitlines())) <= 80
 
 
 def test_a_typo_is_answered_with_the_nearest_command() -> None:

@@ -41,6 +41,21 @@ def test_a_connector_names_its_topics_and_how_a_port_and_signals_are_had() -> No
     assert "signal.enabled.channels=kafka enables signals" in text
 
 
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, "database: db:1521/ORCLCDB\n"),
+        ({"database_pdb_name": "SALES, STOCK"}, "database: db:1521/ORCLCDB, SALES, STOCK\n"),
+        ({"database_url": "x/secret@h:1/S?wallet_password=hidden"}, "database: h:1/S?wallet_password=***\n"),
+    ],
+)
+def test_a_connector_names_its_database_without_secrets(changed: dict[str, str], expected: str) -> None:
+    text = steps(**changed)
+    assert text.startswith(expected)
+    assert "secret" not in text
+    assert "hidden" not in text
+
+
 def test_topics_of_several_databases_have_their_names_and_so_have_their_tables_in_signals() -> None:
     text = steps(database_pdb_name="SALES, STOCK", signal_enabled_channels="kafka")
     assert "topics shop.<PDB>.<SCHEMA>.<TABLE> at " in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from minercdc.cli import main, output
+from minercdc.cli.output import PlainLines
 from minercdc.local.demo.play import look_inside
 from minercdc.local.demo.view import Scene, shown
 
@@ -49,6 +51,12 @@ def test_what_cannot_be_encoded_is_replaced(monkeypatch: pytest.MonkeyPatch, enc
     assert said
     if "Ж.yaml" in arguments:
         assert "?.yaml" in said
+
+
+def test_a_line_of_the_log_begins_with_its_time_in_utc() -> None:
+    record = logging.LogRecord("minercdc", logging.INFO, "f", 1, "mining", (), None)
+    record.created = 1_795_939_200.5
+    assert PlainLines("%(asctime)s %(levelname)-7s %(message)s").format(record) == "2026-11-29T08:00:00.500Z INFO    mining"
 
 
 class Terminal(io.StringIO):

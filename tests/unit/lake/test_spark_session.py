@@ -65,5 +65,5 @@ def test_paths_are_those_of_any_file_system(path: str, root: str) -> None:
 
 
 def test_the_page_names_the_packages_that_are_run_here() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "lake.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "lake-on-a-cluster.md").read_text(encoding="utf-8")
     assert f"--packages {','.join(spark_jars('4.2'))} " in page

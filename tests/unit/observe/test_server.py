@@ -82,7 +82,7 @@ def test_a_refusal_says_where_the_token_is(port: Port) -> None:
 
 @pytest.mark.parametrize(("takes", "line"), [(True, "signals and status at http"), (False, "status at http")])
 def test_the_log_says_what_the_port_is_for(tmp_path: Path, caplog: pytest.LogCaptureFixture, takes: bool, line: str) -> None:
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.DEBUG)
     with serving(SignalJournal(tmp_path / "state", "c", "http") if takes else None):
         assert any(message.startswith(line) for message in caplog.messages), caplog.messages
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import oracledb
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from minercdc.errors import ConfigError, TransientSourceError
 from minercdc.operate.recording.file import RecordingWriter
 from minercdc.operate.recording.playback import Player, RecordingEnd
+from minercdc.operate.recording.tap import Tap
 from minercdc.oracle.scn import HOST_CLOCK
 
 LOOK = "SELECT LOOK FROM DUAL"
@@ -128,6 +130,34 @@ def test_a_recording_that_was_stopped_within_a_pass_ends_there(script: Script) -
         assert cursor.fetchmany() == [(1,)]
         with pytest.raises(RecordingEnd):
             cursor.fetchmany()
+
+
+def test_a_statement_that_selects_all_columns_has_their_names(tmp_path: Path) -> None:
+    class Real:
+        description = (("TABLE_NAME", None), ("INTERVAL", None))
+
+        def cursor(self) -> Real:
+            return self
+
+        def execute(self, *_: object) -> None: ...
+
+        def fetchall(self) -> list[tuple[str, str]]:
+            return [("T", "1")]
+
+        def __getattr__(self, name: str) -> Any:
+            raise AssertionError(name)
+
+    writer = RecordingWriter(tmp_path / "r.gz", {"minercdc": "0", "replaced": False})
+    tap = Tap(writer, None, lambda *_: True, lambda _: None)
+    recorded = tap.connect("pdb", lambda: cast(oracledb.Connection, Real())).cursor()
+    recorded.execute("SELECT * FROM ALL_PART_TABLES")
+    assert recorded.fetchall() == [("T", "1")]
+    writer.finish({"error": ""})
+    with closing(Player(tmp_path / "r.gz")) as player:
+        played = player.connect("pdb").cursor()
+        played.execute("SELECT * FROM ALL_PART_TABLES")
+        assert [column[0] for column in played.description or ()] == ["TABLE_NAME", "INTERVAL"]
+        assert played.fetchall() == [("T", "1")]
 
 
 def test_what_was_never_recorded_is_named(script: Script) -> None:

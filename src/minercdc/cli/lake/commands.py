@@ -23,6 +23,7 @@ import typer
 from rich.progress import Progress
 from typer.core import TyperGroup
 
+from minercdc.cli.groups.order import command_first, nearest
 from minercdc.cli.lake.panel import lake_panel
 from minercdc.cli.next_steps import reachable
 from minercdc.cli.output import (
@@ -56,11 +57,14 @@ _STREAM = "stream"  # the command of `minercdc lake CONFIG`
 
 
 class _ConfigOrCommand(TyperGroup):
-    """A group whose first argument may be CONFIG: then it is `stream` that runs."""
+    """A group whose only argument may be CONFIG: then it is `stream` that runs."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        first = next((i for i, arg in enumerate(args) if not arg.startswith("-")), None)
-        if first is not None and args[first] not in self.commands:
+        args = command_first(args, self.commands)
+        first = next((arg for arg in args if not arg.startswith("-")), None)
+        if first is not None and first not in self.commands:
+            if meant := nearest(first, self.commands):
+                ctx.fail(f"No such command or file '{first}'. Did you mean '{meant}'?")
             args = [_STREAM, *args]
         return super().parse_args(ctx, args)
 
@@ -158,6 +162,7 @@ def snapshot(
     config: ConfigFile,
     table: OneTable = None,
     scn: Annotated[int | None, typer.Option(min=1, help="Read as of this SCN; default: the present SCN.")] = None,
+    as_json: AsJson = False,
     verbose: Verbose = False,
 ) -> None:
     """Read tables from Oracle AS OF one SCN into the lake, without Kafka; the connector streams what is committed after it."""
@@ -175,7 +180,11 @@ def snapshot(
         done = load(spark, loaded, scn=at, table=table, coverage=stream, tries=tries, progress=_SnapshotProgress(bar))
     log_lines(handover_steps(stream.scn, str(config)))
     rows = sum(one.rows for one in done.tables)
-    sys.stdout.write(f"read: {len(done.tables) - len(done.failed)} tables, {rows} rows at SCN {done.scn}\n")
+    if as_json:
+        tables = [{"table": one.name, "rows": one.rows, "error": one.failure or None} for one in done.tables]
+        print_json({"scn": str(done.scn), "tables": tables})
+    else:
+        sys.stdout.write(f"read: {len(done.tables) - len(done.failed)} tables, {rows} rows at SCN {done.scn}\n")
     sys.stdout.flush()
     if done.failed:
         raise SystemExit(1)
@@ -237,7 +246,7 @@ def show_rows(
 
 
 @lake.command()
-def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = False) -> None:
+def optimize(config: ConfigFile, table: OneTable = None, as_json: AsJson = False, verbose: Verbose = False) -> None:
     """Join the tables' small files, and remove what is older than minercdc.lake.retention.ms; the lake may run meanwhile."""
     stop = Stop(patience=0, status=UNFINISHED)
     from minercdc.cli.lake.status import size
@@ -249,13 +258,23 @@ def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = Fals
     log_to(errors, verbose)
 
     def done(one: Maintained) -> None:
+        if as_json:
+            return
         files, sizes = (f"{one.files[i]} files, {size(one.bytes[i])}" for i in (0, 1))
         sys.stdout.write(pasteable(f"{one.name}: {one.failure or f'{files} -> {sizes}'}\n"))
 
     with _spark(loaded, stop) as spark:
         client = KafkaClient(loaded.kafka, loaded.topics, loaded.kafka_client)
         found = Maintenance(spark, loaded, client).run(table, done)
-    sys.stdout.write(f"optimized: {sum(not one.failure for one in found)} tables\n")
+    if as_json:
+        print_json(
+            [
+                {"table": one.name, "files": list(one.files), "bytes": list(one.bytes), "error": one.failure or None}
+                for one in found
+            ]
+        )
+    else:
+        sys.stdout.write(f"optimized: {sum(not one.failure for one in found)} tables\n")
     sys.stdout.flush()
     if any(one.failure for one in found):
         raise SystemExit(1)
@@ -265,6 +284,7 @@ def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = Fals
 def rebuild(
     config: ConfigFile,
     table: Annotated[str, typer.Option("--table", metavar="SCHEMA.TABLE", help=f"The table to rebuild{OF_SEVERAL}.")],
+    as_json: AsJson = False,
     verbose: Verbose = False,
 ) -> None:
     """Make a table again, from the change log where that has all of it, else from Oracle; its quarantine ends with that."""
@@ -274,10 +294,16 @@ def rebuild(
 
     loaded = load_config(config)
     log_to(errors, verbose)
+    made: list[dict[str, object]] = []
     with _spark(loaded, stop) as spark, progress("reading") as bar:
         for done in rebuild_given(spark, loaded, table, progress=_SnapshotProgress(bar)):
+            made.append({"table": done.name, "rows": done.rows, "scn": str(done.scn), "source": done.source})
+            if as_json:
+                continue
             sys.stdout.write(f"rebuilt: {done.name}, {done.rows} rows at SCN {done.scn} from {done.source}\n")
             sys.stdout.flush()
+    if as_json:
+        print_json(made)
 
 
 class _SnapshotProgress:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from minercdc import errors
+from minercdc.config.page_lines import wrapped
 from minercdc.errors import MinerCdcError
 from minercdc.oracle.codes import DPY, ORA, Known
 
@@ -18,7 +19,7 @@ determines what to do; the exit status gives a supervisor the same information.
 | 0 | done, or stopped by SIGTERM or SIGINT | as you like |
 | 1 | failed | once the cause is repaired; nothing is lost |
 | 2 | the configuration or the command line is wrong | after correcting it |
-| 3 | the database lacks something | after running the SQL in the message |
+| 3 | something is missing in the database | after running the SQL in the message |
 | 4 | another instance of the connector has taken over | no; or with `--standby` |
 
 A transient failure does not end the connector. The log has a warning with the cause and the wait (`going on from the last
@@ -34,7 +35,7 @@ _PARAGRAPHS: Mapping[type[MinerCdcError], tuple[str, str]] = {
     ),
     errors.ConfigError: (
         "configuration",
-        """*Exit status 2.* The file cannot be read, or properties are missing, misspelt, of a wrong form, contradictory or not supported. All
+        """*Exit status 2.* The file cannot be read, or properties are missing, misspelt, malformed, contradictory or not supported. All
 problems are listed at once, one line each, with file and line, and a suggested property. `minercdc config FILE` finds all that `run` would, without a
 database: expressions, Python code and settings of librdkafka are loaded, too. Correct them; `minercdc config` prints every
 property. The same code says that a stored offset belongs to another adapter: use another `name`, or remove the offset.""",
@@ -46,7 +47,7 @@ holds the SQL; `minercdc check` shows all findings, including those that do not 
 the process. Oracle's ORA-00942, ORA-01031, ORA-01045, ORA-01354, ORA-06550, ORA-16000 and ORA-65040 end here, too, and what
 python-oracledb's thin mode cannot connect to: native network encryption (DPY-3001), a database before 12.1 (DPY-3010), a password verifier of
 10g (DPY-3015).
-See [operations](operations.md#preparing-oracle).""",
+See [prepare Oracle](how-to/prepare-oracle.md).""",
     ),
     errors.SourceError: (
         "Oracle refused",
@@ -76,13 +77,12 @@ It ends with status 1 only when `errors.max.retries` is spent.""",
     ),
     errors.LogGapError: (
         "redo is missing",
-        """*Exit status 1.* A log that is still needed is neither online nor archived any more, a block of it is corrupt, the database was
+        """*Exit status 1.* A log that is still needed is no longer online nor archived, a block of it is corrupt, the database was
 opened with RESETLOGS, or it is not the database that was captured: its DBID differs, or it has not reached the SCN of the stored position, for example because it was restored
 or created again, or `database.hostname` is wrong. Going on
 would lose changes. Restore the archived logs that the message names, and start again. If they cannot be restored, take a new
-snapshot: [reset the connector](operations.md#reset). To prevent this, keep archived logs for longer than the longest
-transaction plus the longest outage of the connector. With `capture.mode=downstream` the message names a log that has not reached
-the [downstream database](capture/logminer.md#a-downstream-database) while later ones have: it may still be shipped.""",
+snapshot: [archived logs are gone](how-to/archived-logs-are-gone.md) has the steps, and says how to prevent it. With `capture.mode=downstream` the message names a log that has not reached
+the [downstream database](how-to/mine-elsewhere.md#a-downstream-database) while later ones have: it may still be shipped.""",
     ),
     errors.LostTransactionError: (
         "a transaction is lost",
@@ -99,8 +99,8 @@ UNDO_RETENTION, or snapshot fewer tables at a time (`snapshot.include.collection
     errors.DecodeError: (
         "a row cannot be decoded",
         """The base of the following codes; also raised itself for a kind of redo row that is not supported.
-`event.processing.failure.handling.mode` decides: by default the row's *table is suspended*: its changes are left out from there on, all
-other tables continue, and `resume-table` reads it again once the cause is repaired ([how](operations.md#a-suspended-table)). `fail` stops with
+`event.processing.failure.handling.mode` decides: by default the row's *table is suspended*: its changes are left out from then on, all
+other tables continue, and `resume-table` reads it again once the cause is repaired ([how](how-to/suspended-table.md)). `fail` stops with
 status 1, `warn` leaves the row out with a warning, `skip` leaves it out silently. A row of an unknown table always stops the connector. The message holds SCN, RS_ID, SSN and XID, which identify the row in V$LOGMNR_CONTENTS.""",
     ),
     errors.RedoSyntaxError: (
@@ -173,13 +173,13 @@ then takes the topic over: keys of the other table's rows that it does not have 
         """*Exit status 1.* The schema history cannot be used. One of these is the cause:
 
 * a record of the topic or file cannot be read;
-* the first records were deleted by retention: the topic must be kept for ever (`retention.ms=-1`);
+* the first records were deleted by retention: the topic must be kept forever (`retention.ms=-1`);
 * a file is missing, or shorter than the offset says;
 * a table that the offset refers to is missing.
 
 Restore it, or start once with `snapshot.mode=recovery`. The structures are then read from the database again and appended; earlier records are ignored,
 and nothing needs to be deleted. Rows from before a DDL since the offset are decoded with the later shape. Or [reset the
-connector](operations.md#reset). A topic that was deleted as a whole looks like a new one: present shapes are taken, with one warning per table.""",
+connector](how-to/move-the-position.md#reset). A topic that was deleted as a whole looks like a new one: present shapes are taken, with one warning per table.""",
     ),
     errors.SinkError: (
         "the sink refused",
@@ -200,7 +200,7 @@ With another sink than Kafka: the disk of `minercdc.sink.path` is full. The conn
         """*Exit status 4.* Another process of the same `name` has claimed the name, so this one stopped. Exactly one continues. Or a process
 of this machine has the connector already (`runs here already`): then the second one does not begin. A supervisor
 should not start this one again, except with `--standby`; a standby does not end but waits again ([high
-availability](operations.md#high-availability)). If both were meant to run, give each its own `name` and `topic.prefix`. With
+availability](how-to/standby.md)). If both were meant to run, give each its own `name` and `topic.prefix`. With
 files (`minercdc.sink.path`) the second one stops; the first one stops when its files are removed or replaced.""",
     ),
     errors.LocalServiceError: (
@@ -256,7 +256,7 @@ a new session may help (MC-3101).
 def errors_page() -> str:
     """The text of docs/errors.md: a paragraph per error code, then what each of Oracle's codes counts as."""
     sections = [f"## {error.code} {words}".rstrip() + f"\n\n{text}\n" for error, (words, text) in _PARAGRAPHS.items()]
-    return "\n".join([_HEAD, *sections, _CODES]) + "".join(_rows("ORA", 5, ORA)) + "".join(_rows("DPY", 4, DPY))
+    return wrapped("\n".join([_HEAD, *sections, _CODES])) + "".join(_rows("ORA", 5, ORA)) + "".join(_rows("DPY", 4, DPY))
 
 
 def _rows(prefix: str, digits: int, codes: Mapping[int, Known]) -> Iterator[str]:

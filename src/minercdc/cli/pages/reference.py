@@ -12,12 +12,14 @@ from typing import Any
 from typer.main import get_command
 
 from minercdc.cli import PANELS, app
+from minercdc.config.page_lines import wrapped
 
 _HEAD = """# Command line
 
 Look up a command and its options here. Made by `make docs` from the help of each command, which `minercdc COMMAND --help` prints; do not edit.
 
-`CONFIG` is a file of properties: YAML, JSON or `.properties` ([configuration](../configuration.md)). The [exit status](../errors.md) says what
+`CONFIG` is a file of properties: YAML, JSON or `.properties` ([configuration](../configuration.md)). It is the first argument, after the words of the
+command; in `lake`, `offsets`, `relay`, `signal` and `txlog` it may stand before the second word or after it. The [exit status](../errors.md) says what
 happened: 0 done, 1 failed, 2 the configuration or command line is wrong, 3 the database lacks something, 4 another instance took over,
 130 stopped before the end.
 """
@@ -27,24 +29,33 @@ def reference_page() -> str:
     """The text of docs/reference/cli.md."""
     commands: Any = get_command(app)
     return (
-        "\n".join(
-            [
-                _HEAD,
-                *_table(
-                    [f"| [`{one.name}`](#minercdc-{one.name}) | {_first(commands.commands[one.name])} |" for one in _all()],
-                    "command",
-                    "does",
-                ),
-                *(
-                    line
-                    for panel, listed in PANELS.items()
-                    for line in (
-                        f"## {panel}",
-                        "",
-                        *(line for one in listed for line in _command(commands.commands[one.name], one.name, one.example)),
-                    )
-                ),
-            ]
+        wrapped(
+            "\n".join(
+                [
+                    _HEAD,
+                    *_table(
+                        [
+                            f"| [`{one.name}`](#minercdc-{one.name}) | {_first(commands.commands[one.name])} |"
+                            for one in _all()
+                        ],
+                        "command",
+                        "does",
+                    ),
+                    *(
+                        line
+                        for panel, listed in PANELS.items()
+                        for line in (
+                            f"## {panel}",
+                            "",
+                            *(
+                                line
+                                for one in listed
+                                for line in _command(commands.commands[one.name], one.name, one.example)
+                            ),
+                        )
+                    ),
+                ]
+            )
         ).rstrip()
         + "\n"
     )
@@ -63,8 +74,6 @@ def _command(command: Any, name: str, example: str) -> Iterator[str]:
         if not member.hidden:
             yield from (f"#### minercdc {name} {part}", "", _text(member.help), "")
             yield from _parameters(member, f"{name} {part}")
-    if command.context_settings.get("ignore_unknown_options"):
-        yield from (f"Its options are printed by `minercdc {name} --help`.", "")
 
 
 def _parameters(command: Any, name: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minercdc.config.page_lines import wrapped
 from minercdc.config.section import leaving_out
 from minercdc.config.sections import ValueConfig
 from minercdc.config.target.lake import LakeConfig
@@ -137,7 +138,7 @@ def types_page() -> str:
     """The text of docs/types.md: what the defaults make of each type, without regard to the environment."""
     with leaving_out({*ValueConfig.properties(), *LakeConfig.properties()}):
         values, lake = ValueConfig.model_validate({}), LakeConfig.model_validate({})
-    return _INTRODUCTION + "".join(_line(row, values, lake) for row in _ROWS) + _CLOSING
+    return wrapped(_INTRODUCTION + "".join(_line(row, values, lake) for row in _ROWS) + _CLOSING)
 
 
 def _line(row: tuple[str, str, int | None, int | None, str, str], values: ValueConfig, lake: LakeConfig) -> str:

@@ -23,18 +23,18 @@ class DatabaseConfig(Section):
     database_hostname: str | None = Field(None, description="Listener host; needed unless `database.url` is given.")
     database_port: int = Field(1521, ge=1, le=65535, description="Listener port.")
     database_user: str = Field(
-        description="User of the connector: a common user (C##...) if LogMiner runs in the root, a user of the PDB if it runs within the PDB. `PROXY[USER]`: log on as PROXY to work as USER ([logging on](operations.md#logging-on))."
+        description="User of the connector: a common user (C##...) if LogMiner runs in the root, a user of the PDB if it runs within the PDB. `PROXY[USER]`: log on as PROXY to work as USER ([logging on](how-to/secure.md#log-on-to-oracle))."
     )
     database_password: SecretStr = Field(
         SecretStr(""),
         description="Password, needed unless `minercdc.database.token.location` is given. Prefer MINERCDC_DATABASE_PASSWORD, MINERCDC_DATABASE_PASSWORD_FILE or a `${file:...}` placeholder.",
     )
     database_dbname: str = Field(
-        description="Service name of the database: of a container database, together with `database.pdb.name`; or of a pluggable database without that property: LogMiner then runs within it (Oracle 19.10 and later, [how](capture/logminer.md#within-a-pluggable-database))."
+        description="Service name of the database: of a container database, together with `database.pdb.name`; or of a pluggable database without that property: LogMiner then runs within it (Oracle 19.10 and later, [how](how-to/rds-and-autonomous.md#within-a-pluggable-database))."
     )
     database_pdb_name: str | None = Field(
         None,
-        description="Pluggable database to capture from. `logminer` and `logminer_unbuffered` accept several, separated by commas ([how](capture/logminer.md#several-pluggable-databases)).",
+        description="Pluggable database to capture from. `logminer` and `logminer_unbuffered` accept several, separated by commas ([how](how-to/several-pdbs.md)).",
     )
     database_url: str | None = Field(
         None,
@@ -81,7 +81,7 @@ class DatabaseConfig(Section):
     minercdc_database_https_proxy_port: int = Field(443, ge=1, le=65535, description="Its port.")
     minercdc_database_token_location: str | None = Field(
         None,
-        description="Log on by a token, read again for each session: a file with an OAuth 2.0 token, or a directory with `token` and `oci_db_key.pem` (OCI IAM). It requires TLS. `database.user` is the user that the token stands for ([logging on](operations.md#logging-on)).",
+        description="Log on by a token, read again for each session: a file with an OAuth 2.0 token, or a directory with `token` and `oci_db_key.pem` (OCI IAM). It requires TLS. `database.user` is the user that the token stands for ([logging on](how-to/secure.md#log-on-to-oracle)).",
     )
 
     @field_validator("database_connection_adapter", mode="before")

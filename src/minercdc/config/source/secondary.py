@@ -16,7 +16,7 @@ class SecondaryConfig(Section):
 
     capture_mode: Literal["primary", "physical_standby", "downstream"] = Field(
         "primary",
-        description="Where LogMiner runs: in the database of `database.*` (`primary`), in a physical standby of it that is open read only (`physical_standby`, [how](capture/logminer.md#a-physical-standby)), or in another database to which its archived logs are shipped (`downstream`, [how](capture/logminer.md#a-downstream-database)); `secondary.*` names the latter two. Everything else is read from `database.*`, which remains the primary.",
+        description="Where LogMiner runs: in the database of `database.*` (`primary`), in a physical standby of it that is open read only (`physical_standby`, [how](how-to/mine-elsewhere.md#a-physical-standby)), or in another database to which its archived logs are shipped (`downstream`, [how](how-to/mine-elsewhere.md#a-downstream-database)); `secondary.*` names the latter two. Everything else is read from `database.*`, which remains the primary.",
     )
     secondary_hostname: str | None = Field(
         None,

@@ -68,7 +68,7 @@ class TopicConfig(Section):
     topic_delimiter: str = Field(".", pattern=f"^{TRANSPORTABLE.pattern}$", description="Joins the parts of a topic name.")
     topic_naming_strategy: str = Field(
         _PACKAGE + NAMING[0],
-        description="Name of a table's topic. `io.debezium.schema.SchemaTopicNamingStrategy`: `<topic.prefix>.<SCHEMA>.<TABLE>`; `…DefaultTopicNamingStrategy`: `<topic.prefix>.<DATABASE>.<TABLE>`; `…SchemaUnicodeTopicNamingStrategy` and `…DefaultUnicodeTopicNamingStrategy`: the same with `_uXXXX` for characters that a topic cannot hold, and for `_`; `…SchemaRegexTopicNamingStrategy` and `…DefaultRegexTopicNamingStrategy`: the same, rewritten by `topic.regex`; or `package.module:function`, called with prefix, delimiter and a `TableId` ([its members](operations.md#names-and-settings)). Two tables never share a topic.",
+        description="Name of a table's topic. `io.debezium.schema.SchemaTopicNamingStrategy`: `<topic.prefix>.<SCHEMA>.<TABLE>`; `…DefaultTopicNamingStrategy`: `<topic.prefix>.<DATABASE>.<TABLE>`; `…SchemaUnicodeTopicNamingStrategy` and `…DefaultUnicodeTopicNamingStrategy`: the same with `_uXXXX` for characters that a topic cannot hold, and for `_`; `…SchemaRegexTopicNamingStrategy` and `…DefaultRegexTopicNamingStrategy`: the same, rewritten by `topic.regex`; or `package.module:function`, called with prefix, delimiter and a `TableId` ([its members](reference/topics.md#names)). Two tables never share a topic.",
     )
     topic_regex: str | None = Field(
         None, description="With a Regex strategy: Java pattern that is matched against the whole name of the other strategy."

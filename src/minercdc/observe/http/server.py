@@ -101,7 +101,7 @@ def serve(
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="http", daemon=True)
     thread.start()
     address = f"http://{host}:{server.server_port}"
-    _log.info("status at %s" if journal is None else "signals and status at %s", address)
+    _log.debug("status at %s" if journal is None else "signals and status at %s", address)
     try:
         yield address
     finally:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from minercdc.config.page_lines import wrapped
 from minercdc.operate.check.catalogue import BY_NAME, RULES
 from minercdc.oracle import grants
 from minercdc.oracle.finding import Finding
 from minercdc.oracle.grants import Grant
 
 _INTRODUCTION = """\
-# What `minercdc check` examines
+# Checks and grants
 
 Look up the rule of a finding, or a privilege. Made by `minercdc check --rules`; do not edit.
 
@@ -82,7 +83,7 @@ def checks_page() -> str:
     lines += _lines("SELECTs of one's own; `flashback`", [grants.DBMS_FLASHBACK])
     lines += _lines("`snapshot.max.threads` above 1, to be faster", grants.EXTENT_VIEWS)
     lines += _lines("nothing else fails without it", [grants.CATALOG_ROLE, *grants.OPTIONAL_VIEWS])
-    return "\n".join(lines) + "\n"
+    return wrapped("\n".join(lines)) + "\n"
 
 
 def _lines(when: str, listed: Iterable[Grant]) -> Iterator[str]:

@@ -20,6 +20,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import MinerCdcError, PrerequisiteError
 from minercdc.messages.topics import TopicNames
 from minercdc.observe.status.sentence import seconds_text
+from minercdc.operate.check.page import document_of
 from minercdc.operate.check.plan_grants import grants, grants_of_session
 from minercdc.operate.offsets.read import (
     connector_topics,
@@ -47,17 +48,20 @@ _REDO = (
 )
 
 
-def plan(config: ConnectorConfig) -> Iterator[str]:
+def plan(config: ConnectorConfig, noted: dict[str, object] | None = None) -> Iterator[str]:
     """Lines for people, each as soon as it is known. Sessions with the database are closed at the end. What is stored, and
     Kafka, need not be readable: a line says so.
 
+    :param noted: gets the same for programs: connector, adapter, start, tables, snapshot, redo, findings, grants.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses.
     :raises ConfigError: the configuration cannot be used with these tables.
     """
+    noted = {} if noted is None else noted
+    noted |= {"connector": config.identity.name, "adapter": config.database.database_connection_adapter}
     yield f"connector {config.identity.name}, adapter {config.database.database_connection_adapter}"
     broker = check_broker(config)
     silent = unanswered(broker)
-    reads, names = yield from _start(config, silent)
+    reads, names = yield from _start(config, silent, noted)
     client = None
     if config.sink.is_kafka and not silent:
         client = KafkaClient(config.kafka, config.topics, config.kafka_client)
@@ -69,21 +73,28 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
         raise
     with closing(session) as connection:
         tables = list(plans_of_tables(config, connection, names, client))
+        noted["tables"] = [_as_document(one, table_names(config)) for one in tables]
         yield from _shown(tables, table_names(config))
-        yield from _times(config, connection, tables, reads)
+        yield from _times(config, connection, tables, reads, noted)
         several = _reads_redo(config) and _has_several_instances(connection)
     stored = [] if silent else [*offset_findings(config), *position_findings(config)]
     stored += () if silent or stored else unread_findings(config)
-    yield from _findings(config, [*broker, *stored])
-    needed = grants(config, [one.schema.id for one in tables], several_instances=several)
+    findings = [*broker, *stored, *check_prerequisites(config)]
+    noted["findings"] = [document_of(one) for one in findings]
+    yield from _findings(findings)
+    needed = list(grants(config, [one.schema.id for one in tables], several_instances=several))
+    noted["grants"] = needed
     yield from ("", "grants, by a DBA:", *(f"  {one}" for one in needed))
 
 
-def _start(config: ConnectorConfig, silent: Finding | None) -> Generator[str, None, tuple[bool, TopicNames]]:
+def _start(
+    config: ConnectorConfig, silent: Finding | None, noted: dict[str, object]
+) -> Generator[str, None, tuple[bool, TopicNames]]:
     """Yields lines; returns whether rows are read, and the names of topics. What is stored and cannot be read counts as
     nothing stored.
 
     :param silent: that Kafka does not answer, where it is the sink: nothing is requested of it.
+    :param noted: gets `start`.
     """
     stored, reason = None, silent.problem if silent else ""
     try:
@@ -101,6 +112,14 @@ def _start(config: ConnectorConfig, silent: Finding | None) -> Generator[str, No
         for wanted, name in ((steps.data, "reads rows"), (steps.schema, "reads structures"), (steps.stream, "streams"))
         if wanted
     ]
+    noted["start"] = {
+        "goes_on": bool(stored),
+        "unreadable": reason or None,
+        "snapshot.mode": config.snapshot.snapshot_mode,
+        "reads_rows": steps.data,
+        "reads_structures": steps.schema,
+        "streams": steps.stream,
+    }
     yield f"start: it {what}; snapshot.mode={config.snapshot.snapshot_mode}: it {', '.join(does) or 'streams'}"
     return steps.data, connector_topics(config, stored)
 
@@ -132,11 +151,29 @@ def _shown(tables: Sequence[TablePlan], names: TableNames) -> Iterator[str]:
             yield f"    {name}  {of_oracle}  ->  {of_record}"
 
 
+def _as_document(table: TablePlan, names: TableNames) -> dict[str, object]:
+    return {
+        "table": names.of(table.schema.id),
+        "topic": None if table.refused else table.topic,
+        "topic_exists": table.exists,
+        "key": list(table.key),
+        "rows": table.rows,
+        "columns": [{"name": name, "oracle": oracle, "record": record} for name, oracle, record in table.columns],
+        "refused": table.refused.message if table.refused else None,
+    }
+
+
 def _times(
-    config: ConnectorConfig, connection: oracledb.Connection, tables: Sequence[TablePlan], reads: bool
+    config: ConnectorConfig,
+    connection: oracledb.Connection,
+    tables: Sequence[TablePlan],
+    reads: bool,
+    noted: dict[str, object],
 ) -> Iterator[str]:
     if reads:
         known = [table.rows for table in tables if table.rows is not None]
+        seconds_all = round(sum(known) / ROWS_PER_SECOND, 1)
+        noted["snapshot"] = {"rows": sum(known), "tables_of_unknown_size": len(tables) - len(known), "seconds": seconds_all}
         missing = f", and {len(tables) - len(known)} tables of unknown size" if len(known) < len(tables) else ""
         yield (
             f"snapshot: {sum(known):,} rows{missing}; about {seconds_text(sum(known) / ROWS_PER_SECOND)} at {ROWS_PER_SECOND:,} rows/s of one core"
@@ -152,13 +189,13 @@ def _times(
         yield f"redo: unknown: {error.message}"
         return
     if size and seconds:
+        noted["redo"] = {"bytes_per_second": round(float(size) / float(seconds))}
         yield f"redo: {float(size) / float(seconds) / 1e6:.2f} MB/s on average over the archived logs of the last day; the connector reads all of it, captured or not"
     else:
         yield "redo: unknown: no log was archived within a day"
 
 
-def _findings(config: ConnectorConfig, of_kafka: Sequence[Finding]) -> Iterator[str]:
-    findings = [*of_kafka, *check_prerequisites(config)]
+def _findings(findings: Sequence[Finding]) -> Iterator[str]:
     yield "ready" if not findings else "to do first, or to note (`minercdc check CONFIG`):"
     for one in findings:
         yield f"  {one.word}: {one.problem}"

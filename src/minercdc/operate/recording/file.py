@@ -3,6 +3,7 @@
     head        kind, version, who made it, properties, offset with the structures of its tables
     connect     a connection was made, or could not be: to `root`, `pdb`, or of several pluggable databases to one of that name
     call        a statement: connection, text, binds
+    columns     their names, of a statement that says * for them
     rows        that it gave, some at a time; `end of rows`: there were no more; `error`: it, or a fetch, failed
     clock       what the clock said
     end         how the recording ended, and the SHA-256 of all lines before

@@ -41,6 +41,7 @@ class _Call:
     :param has_ended: its last row is in the recording, and no error came.
     :param error: that it ended with, as `faults.to_json` has it; None for none.
     :param healthy: whether the connection could be used after it.
+    :param columns: their names, where the statement's text does not say them.
     """
 
     group: int
@@ -48,6 +49,7 @@ class _Call:
     has_ended: bool = False
     error: dict[str, Any] | None = None
     healthy: bool = True
+    columns: tuple[str, ...] = ()
 
     def finish(self) -> None:
         """To be called when all its rows are taken: raises the error that it ended with, or RecordingEnd where the recording
@@ -100,6 +102,8 @@ class Player:
                         self._calls[_key(line["on"], line["sql"], line["binds"])].append(call)
                     case "rows":
                         by_number[line["call"]].rows.append((at, length))
+                    case "columns":
+                        by_number[line["call"]].columns = tuple(map(str, line["names"]))
                     case "end of rows":
                         by_number[line["call"]].has_ended = True
                     case "error":
@@ -242,6 +246,11 @@ class PlayedCursor:
     def var(self, *_: Any, **__: Any) -> _Variable:
         """A variable that takes values and keeps none."""
         return _Variable()
+
+    @property
+    def description(self) -> list[tuple[str]]:
+        """As of oracledb.Cursor, with the names of columns only; [] where the text of the statement says them."""
+        return [(name,) for name in self._call.columns]
 
     def execute(self, sql: str, binds: Mapping[str, Any] | None = None) -> Self:
         """Take the recorded answer to a statement; returns the cursor. Raises as `Player.call`, and the error that the

@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from importlib import metadata
@@ -131,13 +131,21 @@ class _Stop:
 
 
 def record(
-    config: ConnectorConfig, stored: StoredOffset, path: Path, limits: Limits, stop: StopFlag, *, replaced: bool
+    config: ConnectorConfig,
+    stored: StoredOffset,
+    path: Path,
+    limits: Limits,
+    stop: StopFlag,
+    *,
+    replaced: bool,
+    take: Callable[[Record], None] = lambda _: None,
 ) -> Recorded:
     """Record from the stored offset on, until a limit or `stop`; returns when the file is complete. An error that would end a
     run of the connector ends the recording, and is part of it; after any other one no file is made or replaced.
 
     :param path: of the file; one that is there is replaced.
     :param replaced: other values in place of those of rows; see `replacement.py`.
+    :param take: gets each record as well, with the values of the rows.
     :raises ConfigError: the adapter does not mine, the initial snapshot is not complete, or there can be no such file.
     :raises SourceError, PrerequisiteError: the database cannot be reached at the start, or does not say its SCN.
     :raises OSError: the file cannot be written.
@@ -151,6 +159,11 @@ def record(
     until = _Stop(stop, limits, counters, target)
     tap = Tap(writer, replacement, _wanted(config, begun), until.add)
     error: MinerCdcError | None = None
+
+    def taken(record: Record) -> None:
+        tally.add(record)
+        take(record)
+
     try:
         with temporary_directory("minercdc-record-") as state:
             try:
@@ -158,7 +171,7 @@ def record(
                     offline(config, Path(state)),
                     begun,
                     lambda to: tap.connect(to, lambda: _connected(config, to)),
-                    tally.add,
+                    taken,
                     until,
                     counters=counters,
                     monotonic=lambda: tap.monotonic(time.monotonic),
@@ -193,10 +206,14 @@ def offline(config: ConnectorConfig, state: Path) -> ConnectorConfig:
 
 def _wanted(config: ConnectorConfig, stored: StoredOffset) -> IsWanted:
     """A function that says whether a row's table may be a captured one: by its name, or by an object id that the stored
-    structures have, since LogMiner may print an older or newer name."""
+    structures have, since LogMiner may print an older or newer name, and none for a partition that is gone."""
     captured, several = captured_by(table_filters(config)), config.database.has_several_pdbs
     schemas = [table.schema for table in stored.tables().values() if table.schema.object_id]
-    known = {(schema.id.database if several else "", schema.object_id) for schema in schemas}
+    known = {
+        (schema.id.database if several else "", number)
+        for schema in schemas
+        for number in (schema.object_id, *(schema.parts or ()))
+    }
     return lambda table, number: captured(table) or (table.database, number) in known
 
 

@@ -79,13 +79,23 @@ def replay(path: Path, take: Callable[[Record], None]) -> Replayed:
                     counters=Counters(),
                     monotonic=player.monotonic,
                 )
-            except RecordingEnd:
-                pass
+            except RecordingEnd as ended:
+                if (defect := _hidden_by(ended)) is not None:
+                    raise defect from None
             except MinerCdcError as met:
                 error = met
         return Replayed(tally, error, tuple(_differences(player, tally, error)))
     finally:
         player.close()
+
+
+def _hidden_by(ended: BaseException) -> Exception | None:
+    """What ended the session before its cleaning up came to the recording's end; None when that came first, or it is an error that
+    sessions end with."""
+    met: BaseException | None = ended
+    while met is not None and not isinstance(met, Exception):
+        met = met.__context__
+    return None if isinstance(met, MinerCdcError) else met
 
 
 def _config(player: Player, path: Path) -> ConnectorConfig:

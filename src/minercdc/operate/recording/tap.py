@@ -25,6 +25,7 @@ captured."""
 _OWNER, _TABLE, _OBJECT = (LogMinerRow._fields.index(name) for name in ("owner", "table", "object_id"))
 _SQL, _CODE = LogMinerRow._fields.index("sql"), LogMinerRow._fields.index("code")
 _CONTAINER = len(LogMinerRow._fields)  # SRC_CON_NAME follows, where several pluggable databases are mined
+_ALL_COLUMNS = "SELECT * "  # begins a statement whose columns differ between releases of Oracle
 _OF_ROWS = " AS OF SCN "  # in a statement that reads rows of a captured table
 
 
@@ -129,6 +130,10 @@ class Answer:
             self._writer.write({"kind": "rows", "call": self._call, "rows": cast(Any, noted)})
         self._mined(len(rows))
 
+    def named(self, columns: Sequence[str]) -> None:
+        """Note the names of the columns, of a statement whose text does not say them."""
+        self._writer.write({"kind": "columns", "call": self._call, "names": list(columns)})
+
     def ended(self) -> None:
         """Note that there are no more rows."""
         self._writer.write({"kind": "end of rows", "call": self._call})
@@ -207,6 +212,8 @@ class TappedCursor:
         ConfigError as `Tap.called`."""
         self._answer = self._tap.called(self._to, sql, binds or {})
         self._noted(lambda: self._real.execute(sql, binds or {}))
+        if sql.startswith(_ALL_COLUMNS):
+            self._answer.named([column[0] for column in self._real.description or ()])
         return self
 
     def fetchone(self) -> Any:

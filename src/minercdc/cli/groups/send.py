@@ -11,13 +11,14 @@ from uuid import uuid4
 
 import typer
 
+from minercdc.cli.groups.order import ConfigFirst
 from minercdc.cli.output import waiting
 from minercdc.cli.pasting import name_config
 from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.errors import ConfigError
 from minercdc.stream.offset import JsonValue
 
-signals = typer.Typer(no_args_is_help=True, help="Send a signal to a running connector.")
+signals = typer.Typer(cls=ConfigFirst, no_args_is_help=True, help="Send a signal to a running connector.")
 
 Channel = Annotated[
     str,
@@ -31,6 +32,7 @@ Wait = Annotated[
     ),
 ]
 Timeout = Annotated[float, typer.Option(help="Seconds that --wait waits for the next notification.")]
+JsonLines = Annotated[bool, typer.Option("--json", help="Print the id, and with --wait each answer, as JSON on one line.")]
 Collections = Annotated[
     list[str] | None, typer.Option("--collection", help="Pattern of DATABASE.SCHEMA.TABLE; may be given several times.")
 ]
@@ -53,12 +55,14 @@ class _How:
     :param channel: '' for the first one that can be used.
     :param identity: '' for a new id.
     :param timeout: seconds that `wait` waits for each next notification, not for all.
+    :param as_json: id and answers are printed as JSON.
     """
 
     channel: str
     identity: str
     wait: bool
     timeout: float
+    as_json: bool
 
 
 def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValue]) -> None:
@@ -84,8 +88,7 @@ def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValu
     channel = how.channel or usable_channel(config, useless)
     source = notifications_of(config) if how.wait else None
     send_signal(config, channel, wanted)
-    sys.stdout.write(identity + "\n")
-    sys.stdout.flush()
+    _print(json.dumps({"id": identity}) if how.as_json else identity)
     if source is None:
         return
     final, all_read = "", True
@@ -93,11 +96,16 @@ def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValu
         for answer in answers(source, identity, how.timeout):
             final, all_read = answer["type"], all_read and not is_failure(answer)
             details = {key: value for key, value in answer["additional_data"].items() if key != "connector_name"}
-            sys.stdout.write(f"{answer['aggregate_type']} {final} {json.dumps(details, ensure_ascii=False)}\n")
-            sys.stdout.flush()
+            line = f"{answer['aggregate_type']} {final} {json.dumps(details, ensure_ascii=False)}"
+            _print(json.dumps(answer, ensure_ascii=False) if how.as_json else line)
             show(f"the last one: {answer['aggregate_type']} {final}")
     if final != "COMPLETED" or not all_read:
         raise SystemExit(1)
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def _needed(collection: list[str] | None) -> list[JsonValue]:
@@ -120,6 +128,7 @@ def execute_snapshot(
     identity: Identity = "",
     wait: Wait = False,
     timeout: Timeout = 60.0,
+    as_json: JsonLines = False,
 ) -> None:
     """Read tables again while the connector runs."""
     data: dict[str, JsonValue] = {"type": kind, "data-collections": _needed(collection)}
@@ -133,7 +142,7 @@ def execute_snapshot(
         data["additional-conditions"] = conditions
     if surrogate_key:
         data["surrogate-key"] = surrogate_key
-    _send(context, _How(channel, identity, wait, timeout), "execute-snapshot", data)
+    _send(context, _How(channel, identity, wait, timeout, as_json), "execute-snapshot", data)
 
 
 @signals.command("stop-snapshot")
@@ -145,12 +154,13 @@ def stop_snapshot(
     identity: Identity = "",
     wait: Wait = False,
     timeout: Timeout = 60.0,
+    as_json: JsonLines = False,
 ) -> None:
     """End snapshots of some or, without --collection, all tables."""
     data: dict[str, JsonValue] = {"data-collections": list[JsonValue](collection or [])}
     if kind:
         data["type"] = kind
-    _send(context, _How(channel, identity, wait, timeout), "stop-snapshot", data)
+    _send(context, _How(channel, identity, wait, timeout, as_json), "stop-snapshot", data)
 
 
 def _without_data(kind: str, meaning: str) -> None:
@@ -163,8 +173,9 @@ def _without_data(kind: str, meaning: str) -> None:
         identity: Identity = "",
         wait: Wait = False,
         timeout: Timeout = 60.0,
+        as_json: JsonLines = False,
     ) -> None:
-        _send(context, _How(channel, identity, wait, timeout), kind, {})
+        _send(context, _How(channel, identity, wait, timeout, as_json), kind, {})
 
 
 _without_data("pause-snapshot", "Pause incremental snapshots.")
@@ -181,11 +192,12 @@ def resume_table(
     identity: Identity = "",
     wait: Wait = False,
     timeout: Timeout = 60.0,
+    as_json: JsonLines = False,
 ) -> None:
     """Read suspended tables again, deletes included, and go on with their changes."""
     _send(
         context,
-        _How(channel, identity, wait, timeout),
+        _How(channel, identity, wait, timeout, as_json),
         "resume-table",
         {"data-collections": _needed(collection)},
     )
@@ -199,9 +211,10 @@ def log_message(
     identity: Identity = "",
     wait: Wait = False,
     timeout: Timeout = 60.0,
+    as_json: JsonLines = False,
 ) -> None:
     """Write a line into the connector's log."""
-    _send(context, _How(channel, identity, wait, timeout), "log", {"message": message})
+    _send(context, _How(channel, identity, wait, timeout, as_json), "log", {"message": message})
 
 
 @signals.command("drop-transaction")
@@ -212,17 +225,23 @@ def drop_transaction(
     identity: Identity = "",
     wait: Wait = False,
     timeout: Timeout = 60.0,
+    as_json: JsonLines = False,
 ) -> None:
     """Give an open transaction up: its changes are lost. Needs database.connection.adapter=logminer."""
-    _send(context, _How(channel, identity, wait, timeout), "drop-transaction", {"transaction-id": xid})
+    _send(context, _How(channel, identity, wait, timeout, as_json), "drop-transaction", {"transaction-id": xid})
 
 
 @signals.command("list-transactions")
 def list_transactions(
-    context: typer.Context, channel: Channel = "", identity: Identity = "", wait: Wait = False, timeout: Timeout = 60.0
+    context: typer.Context,
+    channel: Channel = "",
+    identity: Identity = "",
+    wait: Wait = False,
+    timeout: Timeout = 60.0,
+    as_json: JsonLines = False,
 ) -> None:
     """Report the open transactions in a notification. Needs database.connection.adapter=logminer."""
-    _send(context, _How(channel, identity, wait, timeout), "list-transactions", {})
+    _send(context, _How(channel, identity, wait, timeout, as_json), "list-transactions", {})
 
 
 @signals.command("schema-changes")
@@ -233,10 +252,11 @@ def schema_changes(
     identity: Identity = "",
     wait: Wait = False,
     timeout: Timeout = 60.0,
+    as_json: JsonLines = False,
 ) -> None:
     """Give the connector the shape of tables by hand."""
     try:
         changes = json.loads(file.read_text())
     except ValueError as error:
         raise ConfigError([f"is not JSON: {error}"], where=str(file)) from None
-    _send(context, _How(channel, identity, wait, timeout), "schema-changes", {"changes": changes})
+    _send(context, _How(channel, identity, wait, timeout, as_json), "schema-changes", {"changes": changes})

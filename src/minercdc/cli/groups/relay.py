@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from minercdc.cli.groups.order import nearest
 from minercdc.cli.output import Verbose, log_to
 from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.errors import ConfigError
@@ -41,12 +42,14 @@ def relay(words: Words, verbose: Verbose = False) -> None:
             stop = Stop(_STOP_SECONDS)
             log_to(Console(stderr=True), verbose)
             _serve(load_relay_config(Path(config), not_loadable), stop)
-        case [first, config] if first == _SCHEMAS:
+        case [first, config] | [config, first] if first == _SCHEMAS:
             Stop(patience=0, status=UNFINISHED)
             log_to(Console(stderr=True), verbose)
             _schemas(load_relay_config(Path(config)))
         case _:
-            raise ConfigError([f"{' '.join(words)}: give one CONFIG, or `schemas` and one CONFIG"])
+            meant = next((near for word in words if (near := nearest(word, [_SCHEMAS]))), "")
+            hint = f"Did you mean {meant}?" if meant else ""
+            raise ConfigError([f"{' '.join(words)}: give one CONFIG, or `schemas` and one CONFIG"], hint=hint)
 
 
 def _serve(config: ConnectorConfig, stop: Stop) -> None:

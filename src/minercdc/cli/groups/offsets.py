@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from minercdc.cli.output import ConfigFile, Verbose, errors, log_to
+from minercdc.cli.groups.order import CommandFirst
+from minercdc.cli.output import AsJson, ConfigFile, Verbose, errors, log_to, print_json
 from minercdc.cli.pasting import pasteable
 from minercdc.cli.stopping import UNFINISHED, Stop
 
 if TYPE_CHECKING:
     from minercdc.operate.offsets.move import Repositioning
 
-offsets = typer.Typer(no_args_is_help=True, help="Show, move, export, import or remove the stored offset of a connector.")
+offsets = typer.Typer(
+    cls=CommandFirst, no_args_is_help=True, help="Show, move, export, import or remove the stored offset of a connector."
+)
 Yes = Annotated[bool, typer.Option("--yes", help="Store the result; without --yes it is only shown.")]
 
 
@@ -25,7 +28,7 @@ def _group() -> None:
 
 
 @offsets.command()
-def show(config: ConfigFile, verbose: Verbose = False) -> None:
+def show(config: ConfigFile, as_json: AsJson = False, verbose: Verbose = False) -> None:
     """Print where the connector goes on, what is under way, and whether what it has to read is there."""
     Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
@@ -35,6 +38,10 @@ def show(config: ConfigFile, verbose: Verbose = False) -> None:
     log_to(errors, verbose)
     stored = read_stored(loaded)
     name = loaded.identity.name
+    if as_json:
+        facts = {} if stored is None else {what: pasteable(how) for what, how in report(loaded, stored)}
+        print_json({"connector": name, "topic.prefix": loaded.identity.topic_prefix, "stored": stored is not None, **facts})
+        return
     if stored is None:
         _out().print(f"connector {name} has no offset: its next start is its first start")
         return
@@ -72,6 +79,7 @@ def import_offset(
         ),
     ] = None,
     yes: Yes = False,
+    as_json: AsJson = False,
     verbose: Verbose = False,
 ) -> None:
     """Go on from an exported offset, or where a stopped Debezium connector ended; says what it would do, and does it with --yes."""
@@ -85,7 +93,7 @@ def import_offset(
     if file is not None:
         from minercdc.operate.offsets.move import look_import
 
-        _carry_out(look_import(loaded, file), config, yes)
+        _carry_out(look_import(loaded, file), yes, as_json)
         return
     from minercdc.operate.offsets.debezium.importing import look
 
@@ -93,6 +101,9 @@ def import_offset(
     found = look(loaded, from_debezium)
     if yes:
         found.store()
+    if as_json:
+        print_json({"done": yes, "lines": [pasteable(line) for line in found.lines()]})
+        return
     for line in found.lines():
         _out().print(pasteable(line))
     if yes:
@@ -109,6 +120,7 @@ def set_offset(
     ] = None,
     time: Annotated[str | None, typer.Option(help="A time instead of --scn: ISO 8601; UTC unless it has an offset.")] = None,
     yes: Yes = False,
+    as_json: AsJson = False,
     verbose: Verbose = False,
 ) -> None:
     """Go on after another SCN or time; says what is delivered again, or never, and does it with --yes."""
@@ -120,11 +132,11 @@ def set_offset(
         raise typer.BadParameter("give either --scn or --time")
     loaded = load_config(config)
     log_to(errors, verbose)
-    _carry_out(look_set(loaded, scn, time), config, yes)
+    _carry_out(look_set(loaded, scn, time), yes, as_json)
 
 
 @offsets.command()
-def reset(config: ConfigFile, yes: Yes = False, verbose: Verbose = False) -> None:
+def reset(config: ConfigFile, yes: Yes = False, as_json: AsJson = False, verbose: Verbose = False) -> None:
     """Remove the offset, so that the next start is the first one; says what that means, and does it with --yes."""
     Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
@@ -132,13 +144,16 @@ def reset(config: ConfigFile, yes: Yes = False, verbose: Verbose = False) -> Non
 
     loaded = load_config(config)
     log_to(errors, verbose)
-    _carry_out(look_reset(loaded), config, yes)
+    _carry_out(look_reset(loaded), yes, as_json)
 
 
-def _carry_out(found: Repositioning, config: Path, yes: bool) -> None:
+def _carry_out(found: Repositioning, yes: bool, as_json: bool) -> None:
     done = "removed" if found.offset is None else "stored"
     if yes:
         found.store()  # first: the lines say what it did
+    if as_json:
+        print_json({"done": yes, "lines": [pasteable(line) for line in found.lines]})
+        return
     for line in found.lines:
         _out().print(pasteable(line))
     if yes:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from minercdc.cli.output import ConfigFile, errors, log_to
+from minercdc.cli.groups.order import CommandFirst
+from minercdc.cli.output import AsJson, ConfigFile, errors, log_to, print_json
 from minercdc.cli.pasting import pasteable
 from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.errors import ConfigError, TransientSourceError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from minercdc.stream.offset import Position
 
 txlog = typer.Typer(
+    cls=CommandFirst,
     no_args_is_help=True,
     help="As the owner of the tables, create, check and remove the objects of the adapter txlog, and purge its log.",
 )
@@ -55,7 +57,7 @@ def install(config: ConfigFile, only_print: Print = False) -> None:
 
 
 @txlog.command()
-def check(config: ConfigFile) -> None:
+def check(config: ConfigFile, as_json: AsJson = False) -> None:
     """Print each object, and whether it is there, valid and current; exit status 3 when one is not."""
     loaded = _loaded(config)
     from minercdc.capture.txlog.dictionary import read_existing
@@ -64,6 +66,11 @@ def check(config: ConfigFile) -> None:
     with closing(_connected(loaded)) as connection:
         tables = _tables(connection, loaded)
         found = list(objects(read_existing(connection), tables))
+    if as_json:
+        print_json([{"object": one.what, "problem": one.problem or None} for one in found])
+        if any(one.problem for one in found):
+            raise SystemExit(3)
+        return
     for one in found:
         _out().print(f"{'wrong' if one.problem else 'ok   '}  {one.what}{': ' if one.problem else ''}{one.problem}")
     wrong = sum(bool(one.problem) for one in found)
