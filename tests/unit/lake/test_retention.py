@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from minercdc.lake.maintain.maintenance import unneeded_records
-from minercdc.lake.maintain.retention import cut, versions
+from minercdc.lake.maintain.retention import cut, thinned, versions
 from minercdc.lake.table.format import Applied
 from minercdc.lake.table.state import Entry
 
@@ -65,6 +66,23 @@ def test_a_failure_that_holds_is_kept() -> None:
     assert failure.at not in ended.kept
 
 
+def without(entries: Sequence[Entry], going: Iterable[Entry]) -> list[Entry]:
+    gone = {entry.at for entry in going}
+    return [entry for entry in entries if entry.at not in gone]
+
+
+def test_one_version_an_hour_stays_of_those_that_are_old_enough() -> None:
+    entries = [table("A", number, number, number, minute=number) for number in range(20)]  # each ten minutes
+    stay = without(entries, thinned(entries, at(14)))
+    assert [entry.version for entry in stay] == [0, 6, 12, 14, 15, 16, 17, 18, 19]
+    assert thinned(stay, at(14)) == []
+
+
+def test_the_oldest_version_and_the_newest_stay() -> None:
+    entries = [table("A", number, number, number, minute=3 + number) for number in range(3)]
+    assert [entry.version for entry in without(entries, thinned(entries, at(99)))] == [0, 2]
+
+
 def test_versions_begin_where_the_delta_table_was_made_again() -> None:
     entries = [table("A", 4, 10, 1, 1), table("A", 0, 10, 1, 2), table("A", 1, 20, 2, 3)]
     assert versions(entries) == {"A": entries[1:]}
@@ -75,7 +93,8 @@ def test_versions_begin_where_the_delta_table_was_made_again() -> None:
     st.data(),
 )
 def test_every_scn_from_the_cut_on_can_be_read(turns: list[tuple[set[str], int, int]], data: st.DataObject) -> None:
-    """Each turn brings some tables to a goal, and publishes it. What is kept has to do for the SCNs that the cut promises."""
+    """Each turn brings some tables to a goal, and publishes it. What is kept has to do for the SCNs that the cut promises, also where
+    versions are thinned out before it and after it."""
     entries: list[Entry] = []
     scn = batch = 0
     newest: dict[str, int] = {}
@@ -85,11 +104,13 @@ def test_every_scn_from_the_cut_on_can_be_read(turns: list[tuple[set[str], int, 
             newest[name] = newest.get(name, -1) + 1
             entries.append(Entry("table", name, newest[name], scn, batch, at=at(minute) + timedelta(seconds=ord(name))))
         entries.append(Entry("complete", scn=scn, batch=batch, at=at(minute) + timedelta(seconds=100)))
+    entries = without(entries, thinned(entries, at(data.draw(st.integers(0, len(turns))))))
     found = cut(entries, at(data.draw(st.integers(0, len(turns)))) + timedelta(seconds=200))
     if found is None:
         return
     left = [entry for entry in entries if entry.at >= found.until or entry.at in found.kept]
     assert max(entry.scn for entry in left if entry.kind == "complete") == scn
+    left = without(left, thinned(left, at(data.draw(st.integers(0, len(turns))))))
     for wanted in range(found.scn, scn + 1):
         for name, mine in versions(left).items():
             base = [entry for entry in mine if entry.scn <= wanted][-1]

@@ -1,6 +1,7 @@
 """Keeps the lake's files few, and removes what is older than its retention.
 
-1. The lake's record gets an entry that says which SCNs can still be read.
+1. The lake's record gets an entry that says which SCNs can still be read. Where each commit lists a table's versions, the record keeps
+   one an hour.
 2. Of each table that changed, small files are joined, clustered (minercdc.lake.cluster), and deleted rows taken out; files that no
    kept version has are removed.
 3. The change log loses the records that no table needs, the record old entries that are not needed any more.
@@ -12,13 +13,13 @@ fails and is left for the next time.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.lake.maintain.retention import Cut, cut
+from minercdc.lake.maintain.retention import Cut, cut, thinned, versions
 from minercdc.lake.merge.attempts import cause_of
 from minercdc.lake.merge.table_merge import key_ids
 from minercdc.lake.read.decode import RowDecoder
@@ -39,6 +40,7 @@ log = logging.getLogger(__name__)
 
 # A merge or a reader may be using files that a commit just replaced.
 READERS_TIME = timedelta(minutes=10)
+_MOST_LISTED = 1000  # values in one condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +106,17 @@ class Maintenance:
         if not self._state.exists():
             return []
         self._history.refresh()
-        entries = self._state.entries()
+        entries = self._thinned(self._state.entries())
         removed = cut(entries, self._clock() - self._retention)
         if removed is not None and removed.scn > max((e.scn for e in entries if e.kind == "trimmed"), default=-1):
             self._state.append([Entry("trimmed", scn=removed.scn, batch=removed.merged.batch)])
         found: list[Maintained] = []
-        state = state_of(entries)
+        state, recorded = state_of(entries), versions(entries)
         for table in self._history.tables():
             if stopped():
                 return found
             if (name is None or name in self._history.names.given(table.table)) and (
-                report := self._table(table, state.applied(table.name))
+                report := self._table(table, state.applied(table.name), recorded.get(table.name, ()))
             ) is not None:
                 found.append(report)
                 done(report)
@@ -122,7 +124,16 @@ class Maintenance:
             self._own(removed)
         return found
 
-    def _table(self, table: TableHistory, applied: Applied) -> Maintained | None:
+    def _thinned(self, entries: list[Entry]) -> list[Entry]:
+        """The entries without versions that may go (`thinned`), which are removed from the record, too."""
+        going = thinned(entries, self._clock() - READERS_TIME) if self._format.lists_versions else []
+        for begin in range(0, len(going), _MOST_LISTED):
+            listed = ", ".join(_timestamp(entry.at) for entry in going[begin : begin + _MOST_LISTED])
+            self._state.table.delete(f"kind = 'table' AND at IN ({listed})")
+        gone = {entry.at for entry in going}
+        return [entry for entry in entries if entry.at not in gone]
+
+    def _table(self, table: TableHistory, applied: Applied, recorded: Sequence[Entry]) -> Maintained | None:
         """Cluster and rewrite one table; None when it is not there, or has not changed since. A failure is in what is
         returned, and is not raised."""
         lake = self._format.table(self._spark, table.table)
@@ -132,7 +143,7 @@ class Maintenance:
         try:
             before = lake.size()
             self._cluster(lake, table, applied)
-            lake.compact(self._age())
+            lake.compact(self._age(), {entry.version for entry in recorded})
             after = lake.size()
         except Exception as error:
             log.debug("%s: maintenance failed", table.name, exc_info=True)

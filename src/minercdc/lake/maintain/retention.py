@@ -71,6 +71,25 @@ def cut(entries: Sequence[Entry], older_than: datetime) -> Cut | None:
     return Cut(scn, Applied(last.scn, last.batch), lagging, last.at, frozenset(kept))
 
 
+def thinned(entries: Iterable[Entry], older_than: datetime) -> list[Entry]:
+    """The versions of tables that may go where few are to be kept: of those that were recorded before a time, all but the first one of
+    each hour. The oldest of a table stays, since records from it on are kept, and so does the newest.
+
+    SCNs between two versions that stay are read from the earlier one and the change log.
+
+    :param entries: oldest first.
+    """
+    found: list[Entry] = []
+    for mine in versions(entries).values():
+        hours = {mine[0].at.replace(minute=0, second=0, microsecond=0)}
+        for entry in mine[1:-1]:
+            hour = entry.at.replace(minute=0, second=0, microsecond=0)
+            if entry.at < older_than and hour in hours:
+                found.append(entry)
+            hours.add(hour)
+    return found
+
+
 def _newest_failures(entries: Iterable[Entry]) -> list[Entry]:
     """The failures that no later version of their table has ended."""
     failed: dict[str, Entry] = {}

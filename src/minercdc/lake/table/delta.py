@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -329,8 +329,9 @@ class DeltaTable:
         """(files of the newest version, their bytes)."""
         return _size(self._spark, self.name)
 
-    def compact(self, age: timedelta) -> None:
+    def compact(self, age: timedelta, kept: Collection[int] | None = None) -> None:
         """See `LakeTable`: OPTIMIZE, then VACUUM."""
+        del kept
         _compact(self._spark, self.name, age)
 
     def clustering(self) -> list[str]:
@@ -402,6 +403,7 @@ class Delta:
     name: Format = "delta"
     session = DELTA
     java_class = "org.apache.spark.sql.delta.DeltaLog"
+    lists_versions = False
     maintenance: Mapping[str, str] = {
         "spark.databricks.delta.retentionDurationCheck.enabled": "false",  # ours is the configured one
         "spark.databricks.delta.vacuum.logging.enabled": "false",

@@ -7,7 +7,7 @@ A version is a number that rises by one with each commit.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
@@ -180,8 +180,11 @@ class LakeTable(Protocol):
     def cluster(self, names: Sequence[str]) -> None:
         """Have `compact` cluster the table by these columns; none for no clustering."""
 
-    def compact(self, age: timedelta) -> None:
-        """As `LogTable.compact`; takes deleted rows out, and clusters the table."""
+    def compact(self, age: timedelta, kept: Collection[int] | None = None) -> None:
+        """As `LogTable.compact`; takes deleted rows out, and clusters the table.
+
+        :param kept: where `TableFormat.lists_versions`, the versions that are needed of those that are younger than `age`; None for all.
+        """
 
 
 class TableFormat(Protocol):
@@ -190,11 +193,13 @@ class TableFormat(Protocol):
     :ivar session: Spark's settings with which a session knows the format and its tables.
     :ivar java_class: a class that a Spark with the format's jars has.
     :ivar maintenance: settings of the sessions in which tables are compacted.
+    :ivar lists_versions: each commit writes a list of all versions that are kept, so that they should be few.
     """
 
     name: Format
     session: Mapping[str, str]
     java_class: str
+    lists_versions: bool
     maintenance: Mapping[str, str]
 
     def table(self, spark: SparkSession, table: TableId) -> LakeTable:

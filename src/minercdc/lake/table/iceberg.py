@@ -7,7 +7,7 @@ commit says of its table, and the table's mode, stand in the snapshot's summary,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -107,14 +107,21 @@ class _Snapshots:
             )
         return found
 
-    def expire(self, age: timedelta, spoken: Sequence[str]) -> None:
-        """Remove the snapshots that were replaced longer ago than `age`, but for the newest one that has each of some members."""
-        until = int((datetime.now(UTC) - age).timestamp() * 1000)
+    def expire(self, age: timedelta, spoken: Sequence[str], kept: Collection[int] | None = None) -> None:
+        """Remove the snapshots that were replaced longer ago than `age`, but for the newest one that has each of some members.
+
+        :param kept: versions that are needed of the younger ones; None for all.
+        """
+        now = datetime.now(UTC)
+        until, readers = (int((now - one).timestamp() * 1000) for one in (age, min(age, _KEPT_BY_READERS)))
         line = list(self.back())
-        kept = {next((i for i, one in enumerate(line) if one.summary().get(member) is not None), 0) for member in spoken}
-        going = [
-            one for i, one in enumerate(line[1:], 1) if i not in kept and int(line[i - 1].timestampMillis()) < until
-        ]  # `line[i - 1]` has replaced it
+        spoken_at = {next((i for i, one in enumerate(line) if one.summary().get(name) is not None), 0) for name in spoken}
+        going = []
+        for i, one in enumerate(line[1:], 1):
+            replaced = int(line[i - 1].timestampMillis())
+            is_needed = kept is None or int(one.sequenceNumber()) in kept
+            if i not in spoken_at and (replaced < until or (replaced < readers and not is_needed)):
+                going.append(one)
         if going:
             expiry = self.table.expireSnapshots()
             for one in going:
@@ -178,10 +185,13 @@ class _Table:
     def _make_namespace(self) -> None:
         self._spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {self._namespace}")
 
-    def _rewrite(self, age: timedelta, order: Sequence[str], spoken: Sequence[str]) -> None:
+    def _rewrite(
+        self, age: timedelta, order: Sequence[str], spoken: Sequence[str], kept: Collection[int] | None = None
+    ) -> None:
         """Join files, sorted by some columns, and remove what versions that are older than `age` had alone.
 
         :param spoken: members of summaries, whose newest values the new snapshots have, too, since the others may go.
+        :param kept: see `LakeTable.compact`.
         """
         session: Any = self._spark
         snapshots = self._snapshots()
@@ -199,7 +209,7 @@ class _Table:
         # Each takes the table as the one before left it.
         _execute(actions.removeDanglingDeleteFiles(self._snapshots().table), said)
         _execute(actions.rewritePositionDeletes(self._snapshots().table), said)
-        self._snapshots().expire(age, spoken)
+        self._snapshots().expire(age, spoken, kept)
         orphans = datetime.now(UTC) - max(age, _ORPHANS_AGE)
         actions.deleteOrphanFiles(self._snapshots().table).olderThan(int(orphans.timestamp() * 1000)).execute()
 
@@ -401,9 +411,9 @@ class IcebergTable(_Table):
         """See `LakeTable`. The table has no sort order of its own, by which each merge would sort what it writes."""
         self._spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({literal(_CLUSTERED)} = {literal(chr(9).join(names))})")
 
-    def compact(self, age: timedelta) -> None:
+    def compact(self, age: timedelta, kept: Collection[int] | None = None) -> None:
         """See `LakeTable`."""
-        self._rewrite(age, self.clustering(), (_APPLIED, _MODE))
+        self._rewrite(age, self.clustering(), (_APPLIED, _MODE), kept)
 
     @contextmanager
     def _saying(self, applied: Applied, mode: Mode | None = None) -> Iterator[None]:
@@ -425,6 +435,7 @@ class Iceberg:
 
     name: Format = "iceberg"
     java_class = "org.apache.iceberg.spark.SparkCatalog"
+    lists_versions = True
     maintenance: Mapping[str, str] = {}
 
     def __init__(self, config: ConnectorConfig) -> None:
