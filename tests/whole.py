@@ -106,8 +106,8 @@ PARTS: Mapping[str, Part] = {
     "spark41": Part("the lake on Spark 4.1", ("-n", "0", "-p", "tests.older_spark", *_LAKE), packages=["pyspark==4.1.4"]),
     "iceberg": Part(
         "the lake on Iceberg",
-        ("-n", "0", "-p", "tests.older_spark", "-p", "tests.iceberg", *_LAKE),
-        packages=["pyspark==4.1.4"],
+        ("-n", "0", "-p", "tests.older_spark", "-p", "tests.iceberg", *_LAKE, "tests/spark_iceberg"),
+        packages=["pyspark==4.1.4", "pyiceberg[sql-sqlite]==0.12.0"],
     ),
     "sandbox": Part("the sandbox to drivers of Python, Java and Go", (*_FILES, "sandbox/tests/server", "sandbox/tests/clients")),
     "models": Part("checker, simulation, torture; mutations of each", (*_FILES, "tests/checker", "tests/simulate", "tests/torture")),
