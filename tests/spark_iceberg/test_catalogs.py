@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 ORDERS = TableSchema(
     TableId("D", "SHOP", "ORDERS"),
-    (Column("ID", "NUMBER", precision=9, scale=0), Column("STATE", "VARCHAR2", length=20)),
-    key=("ID",),
+    (Column("ID", "NUMBER", 9, 0, nullable=False), Column("STATE", "VARCHAR2", 20)),
+    key=(0,),
 )
 
 
