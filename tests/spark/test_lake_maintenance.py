@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.connector import Connector
-from tests.spark.reading import lake
+from tests.spark.reading import FORMAT, lake
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
@@ -69,7 +69,8 @@ def test_small_files_and_merged_records_go_and_newer_ones_are_merged_as_before(
     assert tables(spark, config)["LAB.IDLE"].count() == 4
     with pytest.raises(LakeError, match=f"SCN {old} is older than what the lake keeps"):
         tables(spark, config, old)
-    idle, aside = root / "LAB" / "IDLE" / "_delta_log", root / "aside"
+    own = "_delta_log" if FORMAT == "delta" else "metadata"
+    idle, aside = root / "LAB" / "IDLE" / own, root / "aside"
     idle.rename(aside)
     idle.mkdir()  # as a kill leaves it before the first version
     assert [(one.name, one.rows) for one in status(spark, config).tables] == [("LAB.BUSY", 4), ("LAB.IDLE", 0)]
