@@ -56,6 +56,15 @@ def iso_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+class WithoutPy4j(logging.Filter):
+    """Leaves out what py4j logs by the root logger: a command for a JVM that has ended, as at the end of a process. What matters comes as
+    an exception."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record is shown."""
+        return not (record.name == "root" and "py4j" in Path(record.pathname).parts)
+
+
 def log_to(console: Console, verbose: bool) -> None:
     """Send the log to `console` when it is a terminal, else as plain lines to standard error. Only warnings and errors come
     from urllib3, and critical lines from py4j. Where it goes, and `verbose`, are without effect the second time.
@@ -72,6 +81,7 @@ def log_to(console: Console, verbose: bool) -> None:
         logging.basicConfig(level=level, handlers=[plain])
     for handler in logging.getLogger().handlers:
         handler.addFilter(PasteableMessages())
+        handler.addFilter(WithoutPy4j())
     logging.getLogger("urllib3").setLevel(logging.WARNING)
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what matters comes as an exception
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from minercdc.cli import main, output
-from minercdc.cli.output import PlainLines
+from minercdc.cli.output import PlainLines, WithoutPy4j
 from minercdc.local.demo.play import look_inside
 from minercdc.local.demo.view import Scene, shown
 
@@ -104,3 +104,13 @@ def test_the_demo_ends_with_how_to_look_inside(tmp_path: Path) -> None:
     assert f"minercdc tail '{work}/shop.yaml'" in lines
     assert f"{work}/lake/SHOP/ORDERS" in lines
     assert "minercdc.SHOP.ORDERS" in "\n".join(look_inside(work, "iceberg"))
+
+
+def test_what_py4j_logs_of_a_jvm_that_has_ended_is_not_shown() -> None:
+    def record(name: str, path: str) -> logging.LogRecord:
+        return logging.LogRecord(name, logging.ERROR, path, 1, "Exception while sending command.", None, None)
+
+    shown = WithoutPy4j().filter
+    assert not shown(record("root", "/venv/site-packages/py4j/java_gateway.py"))
+    assert shown(record("root", "/home/py4j-user/app.py"))
+    assert shown(record("minercdc.lake", "/venv/site-packages/py4j/java_gateway.py"))
