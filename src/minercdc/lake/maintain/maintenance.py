@@ -26,7 +26,7 @@ from minercdc.lake.read.decode import RowDecoder
 from minercdc.lake.spark.own_sessions import own_session
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.table.columns import clustering_of
-from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable
+from minercdc.lake.table.format import NO_TABLE, READERS_TIME, Applied, LakeTable
 from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.history import LakeHistory, TableHistory
 from minercdc.lake.table.ownership import refuse_others
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# A merge or a reader may be using files that a commit just replaced.
-READERS_TIME = timedelta(minutes=10)
 _MOST_LISTED = 1000  # values in one condition
 
 

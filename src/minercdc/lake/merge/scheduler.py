@@ -25,7 +25,7 @@ from minercdc.lake.stream.arrivals import Arrivals
 from minercdc.lake.stream.change_log import ChangeLog
 from minercdc.lake.stream.deleted_records import deleted, unread
 from minercdc.lake.stream.marks import Ends, Mark
-from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, take_over
+from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, changed_since, take_over
 from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.gaps import Gap, gap_at, read_scn
 from minercdc.lake.table.history import LakeHistory, TableHistory
@@ -340,7 +340,7 @@ class Merger:
         """How far a table is to which more was done than the record says (by others, a failed merge); else None."""
         entry = self._state.tables.get(table.name)
         if entry is not None:
-            return lake.changed_since(entry.version, Applied(entry.scn, entry.batch))
+            return changed_since(lake, entry.version, Applied(entry.scn, entry.batch))
         return lake.applied() if lake.exists() else None
 
     def _publish(self, done: Sequence[Entry], goal: Applied) -> None:

@@ -31,6 +31,7 @@ from minercdc.lake.table.history import LakeHistory, TableHistory
 from minercdc.lake.table.ownership import refuse_others
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.state import NOTED, Entry, StateTable
+from minercdc.lake.table.statements import no_rows
 from minercdc.lake.table.widening import widened
 from minercdc.sinks.kafka.client import KafkaClient
 
@@ -259,8 +260,7 @@ class _Reader:
         return rows.selectExpr(*selected, CDC), target
 
     def _none(self, target: Sequence[TableColumn]) -> DataFrame:
-        columns = ", ".join(f"CAST(NULL AS {column.type}) AS {quoted(column.name)}" for column in target)
-        return self._spark.sql(f"SELECT {columns}, CAST(NULL AS {CDC_TYPE}) AS {CDC} WHERE false")
+        return self._spark.sql(no_rows(target, CDC_TYPE))
 
 
 def _overlaid(present: DataFrame, changes: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, DeliveryError, LakeError
-from minercdc.lake.maintain.maintenance import READERS_TIME, Maintenance
+from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.merge.scheduler import Merger
 from minercdc.lake.read.avro import AvroTopics
 from minercdc.lake.spark.jvm import java_class
@@ -23,6 +23,7 @@ from minercdc.lake.spark.session import refuse_connect
 from minercdc.lake.stream.marks import Ends, Mark, Marks
 from minercdc.lake.stream.topics import read_topics
 from minercdc.lake.stream.watching import StreamWatch
+from minercdc.lake.table.format import READERS_TIME
 from minercdc.lake.table.ownership import claim
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.types import refuse_unsupported_modes

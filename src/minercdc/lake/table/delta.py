@@ -16,18 +16,8 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.lake import Format, Mode
 from minercdc.errors import LakeError
 from minercdc.lake.spark.jvm import java_class
-from minercdc.lake.spark.sql import in_type, literal, quoted, unquoted
-from minercdc.lake.table.columns import (
-    CDC,
-    AddColumn,
-    CopyColumn,
-    DropColumn,
-    IdentifyColumn,
-    RenameColumn,
-    Step,
-    TableColumn,
-    WidenColumn,
-)
+from minercdc.lake.spark.sql import quoted, unquoted
+from minercdc.lake.table.columns import CDC, DropColumn, Step, TableColumn
 from minercdc.lake.table.delta_features import (
     ALL,
     COLUMN_MAPPING,
@@ -42,6 +32,7 @@ from minercdc.lake.table.delta_features import (
 )
 from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, LogTable, Once, columns_of
 from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.statements import fill_statement, no_rows, step_statement
 from minercdc.local.spark import DELTA
 from minercdc.schema.table import TableId
 
@@ -124,41 +115,20 @@ class DeltaTable:
         """
         # Not CREATE OR REPLACE TABLE of columns: that replaces nothing at a path, and refuses one with files of a first write that was
         # cut off.
-        empty = [*(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in columns), f"CAST(NULL AS {cdc}) AS {CDC}"]
-        self.replace(self._spark.sql(f"SELECT {', '.join(empty)} WHERE false"), columns, applied, mode)
+        self.replace(self._spark.sql(no_rows(columns, cdc)), columns, applied, mode)
 
     def take(self, step: Step) -> None:
         """Take one step of `columns.evolution`; its commit is durable when this returns. A feature of Delta that it needs, and
         that the table does not have, is enabled in a commit before."""
-        table = self.name
         if (feature := feature_of(step)) is not None:
             self._enable(feature)
-        match step:
-            case AddColumn(column):
-                comment = f" COMMENT {literal(column.id)}"
-                self._spark.sql(f"ALTER TABLE {table} ADD COLUMNS ({quoted(column.name)} {column.type}{comment})")
-            case DropColumn(name):
-                if (
-                    name in self.clustering()
-                ):  # Delta refuses to drop it; maintenance clusters the table by what its key is then
-                    self.cluster([])
-                self._spark.sql(f"ALTER TABLE {table} DROP COLUMN {quoted(name)}")
-            case RenameColumn(name, new_name):
-                self._spark.sql(f"ALTER TABLE {table} RENAME COLUMN {quoted(name)} TO {quoted(new_name)}")
-            case WidenColumn(name, kind):
-                self._spark.sql(f"ALTER TABLE {table} ALTER COLUMN {quoted(name)} TYPE {kind}")
-            case IdentifyColumn(name, number):
-                self._spark.sql(f"ALTER TABLE {table} ALTER COLUMN {quoted(name)} COMMENT {literal(number)}")
-            case CopyColumn(source, kind, target, wanted):
-                new, old = quoted(target), quoted(source)
-                self._spark.sql(
-                    f"UPDATE {table} SET {new} = {in_type(old, kind, wanted)} WHERE {new} IS NULL AND {old} IS NOT NULL"
-                )
+        if isinstance(step, DropColumn) and step.name in self.clustering():
+            self.cluster([])  # Delta refuses to drop it; maintenance clusters the table by what its key is then
+        self._spark.sql(step_statement(self.name, step))
 
     def fill(self, column: TableColumn, value: str, before: int) -> None:
         """Give rows committed before SCN `before` that have no value in a column the value of this SQL."""
-        name = quoted(column.name)
-        self._spark.sql(f"UPDATE {self.name} SET {name} = {value} WHERE {CDC}.commit_scn < {before} AND {name} IS NULL")
+        self._spark.sql(fill_statement(self.name, column, value, before))
 
     def clear(self) -> None:
         """Delete all rows."""
@@ -293,14 +263,6 @@ class DeltaTable:
         if not exists(self._spark, self.path):
             return NO_TABLE
         return int(_delta_log(self._spark, self.path).unsafeVolatileSnapshot().version())
-
-    def changed_since(self, version: int, applied: Applied) -> Applied | None:
-        """How far the table is, when commits after a version have changed that; None when it is at `applied` still, or no
-        commit of the lake says it."""
-        if newest_version(self._spark, self.path) <= version:
-            return None
-        found = self.applied()
-        return None if found == applied else found
 
     def rewritten(self, version: int) -> int:
         """The newest version that has the rows of `version`: only OPTIMIZE, VACUUM and CLUSTER BY came after it.

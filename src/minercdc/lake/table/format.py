@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 NO_TABLE = -1
 """The version of a table that is not there, such as one that was dropped before its first row."""
 
+READERS_TIME = timedelta(minutes=10)
+"""A merge or a reader may be using files that a commit just replaced."""
+
 
 @dataclass(frozen=True, slots=True)
 class Applied:
@@ -164,10 +167,6 @@ class LakeTable(Protocol):
     def newest_version(self) -> int:
         """The newest version, of any process; `NO_TABLE` for no table."""
 
-    def changed_since(self, version: int, applied: Applied) -> Applied | None:
-        """How far the table is, when commits after a version have changed that; None when it is at `applied` still, or no
-        commit of the lake says it."""
-
     def rewritten(self, version: int) -> int:
         """The newest version that has the rows of `version`: only `compact` came after it, which may have removed its files."""
 
@@ -221,6 +220,15 @@ def take_over(taker: LakeTable, source: LakeTable, applied: Applied) -> None:
     columns = source.columns()
     if columns is not None:
         taker.replace(source.read(), columns, applied, source.mode())
+
+
+def changed_since(lake: LakeTable, version: int, applied: Applied) -> Applied | None:
+    """How far a table is, when commits after a version have changed that; None when it is at `applied` still, or no commit of the lake
+    says it."""
+    if lake.newest_version() <= version:
+        return None
+    found = lake.applied()
+    return None if found == applied else found
 
 
 def columns_of(schema: object) -> list[TableColumn]:

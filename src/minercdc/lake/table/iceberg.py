@@ -17,20 +17,11 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.lake import Format, Mode
 from minercdc.errors import LakeError
 from minercdc.lake.spark.jvm import java_class
-from minercdc.lake.spark.sql import in_type, literal, quoted
-from minercdc.lake.table.columns import (
-    CDC,
-    AddColumn,
-    CopyColumn,
-    DropColumn,
-    IdentifyColumn,
-    RenameColumn,
-    Step,
-    TableColumn,
-    WidenColumn,
-)
-from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, LogTable, Once, columns_of
+from minercdc.lake.spark.sql import literal, quoted
+from minercdc.lake.table.columns import CDC, Step, TableColumn
+from minercdc.lake.table.format import NO_TABLE, READERS_TIME, Applied, LakeTable, LogTable, Once, columns_of
 from minercdc.lake.table.paths import LakePaths
+from minercdc.lake.table.statements import fill_statement, no_rows, step_statement
 from minercdc.lake.table.widening import precision_of
 from minercdc.schema.table import TableId
 
@@ -65,7 +56,6 @@ _REWRITTEN: Final[Mapping[str, str]] = {
     "delete-ratio-threshold": "0.05",
 }
 _APPENDS_BETWEEN_LOOKS = 50
-_KEPT_BY_READERS = timedelta(minutes=10)
 _ORPHANS_AGE = timedelta(days=3)  # a writer may be writing younger ones
 
 
@@ -113,7 +103,7 @@ class _Snapshots:
         :param kept: versions that are needed of the younger ones; None for all.
         """
         now = datetime.now(UTC)
-        until, readers = (int((now - one).timestamp() * 1000) for one in (age, min(age, _KEPT_BY_READERS)))
+        until, readers = (int((now - one).timestamp() * 1000) for one in (age, min(age, READERS_TIME)))
         line = list(self.back())
         spoken_at = {next((i for i, one in enumerate(line) if one.summary().get(name) is not None), 0) for name in spoken}
         going = []
@@ -242,7 +232,7 @@ class IcebergLogTable(_Table):
         if (
             self._appends % _APPENDS_BETWEEN_LOOKS == 0
         ):  # each version is named by the table's metadata, which each append writes
-            self._snapshots().expire(_KEPT_BY_READERS, (_WRITER,))
+            self._snapshots().expire(READERS_TIME, (_WRITER,))
 
     def _has(self, once: Once) -> bool:
         for one in self._snapshots().back():
@@ -292,8 +282,7 @@ class IcebergTable(_Table):
 
     def create(self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied) -> None:
         """See `LakeTable`."""
-        empty = [*(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in columns), f"CAST(NULL AS {cdc}) AS {CDC}"]
-        self.replace(self._spark.sql(f"SELECT {', '.join(empty)} WHERE false"), columns, applied, mode)
+        self.replace(self._spark.sql(no_rows(columns, cdc)), columns, applied, mode)
 
     def replace(self, rows: DataFrame, columns: Sequence[TableColumn], applied: Applied, mode: Mode) -> None:
         """See `LakeTable`."""
@@ -320,27 +309,11 @@ class IcebergTable(_Table):
 
     def take(self, step: Step) -> None:
         """Take one step of `columns.evolution`; its commit is durable when this returns."""
-        table = f"ALTER TABLE {self.name}"
-        match step:
-            case AddColumn(column):
-                self._spark.sql(f"{table} ADD COLUMNS ({quoted(column.name)} {column.type} COMMENT {literal(column.id)})")
-            case DropColumn(name):
-                self._spark.sql(f"{table} DROP COLUMN {quoted(name)}")
-            case RenameColumn(name, new_name):
-                self._spark.sql(f"{table} RENAME COLUMN {quoted(name)} TO {quoted(new_name)}")
-            case WidenColumn(name, kind):
-                self._spark.sql(f"{table} ALTER COLUMN {quoted(name)} TYPE {kind}")
-            case IdentifyColumn(name, number):
-                self._spark.sql(f"{table} ALTER COLUMN {quoted(name)} COMMENT {literal(number)}")
-            case CopyColumn(source, kind, target, wanted):
-                new, old = quoted(target), quoted(source)
-                value = in_type(old, kind, wanted)
-                self._spark.sql(f"UPDATE {self.name} SET {new} = {value} WHERE {new} IS NULL AND {old} IS NOT NULL")
+        self._spark.sql(step_statement(self.name, step))
 
     def fill(self, column: TableColumn, value: str, before: int) -> None:
         """See `LakeTable`."""
-        name = quoted(column.name)
-        self._spark.sql(f"UPDATE {self.name} SET {name} = {value} WHERE {CDC}.commit_scn < {before} AND {name} IS NULL")
+        self._spark.sql(fill_statement(self.name, column, value, before))
 
     def clear(self) -> None:
         """Delete all rows."""
@@ -380,13 +353,6 @@ class IcebergTable(_Table):
     def version(self) -> int:
         """See `LakeTable`."""
         return self.newest_version()
-
-    def changed_since(self, version: int, applied: Applied) -> Applied | None:
-        """See `LakeTable`."""
-        if self.newest_version() <= version:
-            return None
-        found = self.applied()
-        return None if found == applied else found
 
     def rewritten(self, version: int) -> int:
         """See `LakeTable`."""
