@@ -19,7 +19,7 @@ from minercdc.local.ports import free_port
 pytestmark = pytest.mark.timeout(1800)
 
 _LARGEST_CONNECTOR = 250_000_000
-_READY_SECONDS = 120
+_READY_SECONDS = 600  # ends what hangs only
 
 
 def inspect(image: str) -> dict[str, Any]:
