@@ -123,8 +123,7 @@ def _lake(spark: SparkSession, config: ConnectorConfig, watch: _Watch) -> None:
 
 def _maintained(spark: SparkSession, config: ConnectorConfig, watch: _Watch) -> None:
     _lake(spark, config, watch)
-    client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-    if failed := [one.failure for one in Maintenance(spark, config, client).run() if one.failure]:
+    if failed := [one.failure for one in Maintenance(spark, config).run() if one.failure]:
         raise RuntimeError(f"not maintained: {failed}")
     watch.step("maintained")
 

@@ -16,12 +16,13 @@ from tests.parity.debezium import VERSION
 from bench.peer.connectors import Target
 from bench.peer.database import compare_database
 from bench.peer.latency import compare_latency
+from bench.peer.pipeline import compare_pipeline
 from bench.peer.rates import rounds
 from bench.peer.text import compare_text
 from bench.peer.works import WORKS
 from bench.report import machine
 
-_OTHERS = ("text", "latency", "database")
+_OTHERS = ("text", "latency", "database", "pipeline")
 
 
 def main() -> None:
@@ -30,6 +31,7 @@ def main() -> None:
     more = f"{', '.join([*WORKS, *_OTHERS])}; default all of these"
     parser.add_argument("work", nargs="*", help=f"of {more}")
     parser.add_argument("--minutes", type=int, default=6, help="of the workload of database")
+    parser.add_argument("--changes", type=int, default=100_000, help="of a round of pipeline")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--target", choices=("kafka", "nowhere", "both"), default="both")
     given = parser.parse_args()
@@ -48,6 +50,8 @@ def main() -> None:
         compare_latency(console)
     if "database" in names:
         compare_database(console, given.minutes)
+    if "pipeline" in names:
+        compare_pipeline(console, given.rounds, given.changes)
 
 
 def _compare_rates(names: Sequence[str], targets: Sequence[Target], number: int, console: Console) -> None:

@@ -7,7 +7,7 @@ nowhere    Debezium's records are dropped; minercdc prints them as JSON lines to
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -30,9 +30,17 @@ class Arrivals:
     """Counts what a `read_committed` consumer sees of topics; tombstones do not count."""
 
     def __init__(self, broker: str, topics: Sequence[str]) -> None:
-        settings: dict[str, Any] = {"bootstrap.servers": broker, "group.id": "peer", "auto.offset.reset": "earliest"}
+        settings: dict[str, Any] = {
+            "bootstrap.servers": broker,
+            "group.id": f"peer-{topics[0]}",
+            "auto.offset.reset": "earliest",
+        }
         settings |= {"isolation.level": "read_committed", "enable.auto.commit": False}
-        self._consumer = Consumer(settings | {"topic.metadata.refresh.interval.ms": 200})
+        settings |= {
+            "topic.metadata.refresh.interval.ms": 200,
+            "max.poll.interval.ms": 86_400_000,
+        }  # a pipeline has long pauses
+        self._consumer = Consumer(settings)
         self._consumer.subscribe(list(topics))
         self._seen = 0
 
@@ -65,15 +73,28 @@ class Lines:
 
 
 class Ours:
-    """`minercdc run`."""
+    """`minercdc run`.
 
-    def __init__(self, directory: Path, name: str, work: Work, target: Target, sandbox: Sandbox, broker: str) -> None:
+    :param settings: properties besides those of all benches.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        name: str,
+        work: Work,
+        target: Target,
+        sandbox: Sandbox,
+        broker: str,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         tables = "|".join(f"BENCH.{table.name}" for table in work.tables)
         more = [
             f"snapshot.mode: {'initial' if work.snapshot else 'no_data'}",
             "tombstones.on.delete: false",
             _SIGNALS,
             _CHUNK,
+            *(f"{name}: {value}" for name, value in (settings or {}).items()),
         ]
         self._lines = directory / f"{name}.jsonl"
         if target == "nowhere":
@@ -117,13 +138,25 @@ class Ours:
 
 
 class Theirs:
-    """Debezium's embedded engine. Its consumer is made of method handles, so that nothing but Java runs for a record."""
+    """Debezium's embedded engine. Its consumer is made of method handles, so that nothing but Java runs for a record.
 
-    def __init__(self, directory: Path, name: str, work: Work, target: Target, sandbox: Sandbox, broker: str) -> None:
+    :param settings: properties besides those of all benches.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        name: str,
+        work: Work,
+        target: Target,
+        sandbox: Sandbox,
+        broker: str,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         own = directory / name
         own.mkdir()
         self._target, self._broker = target, broker
-        settings = {
+        given = {
             "database.connection.adapter": "logminer",
             "topic.prefix": name,
             "database.hostname": sandbox.host,
@@ -140,8 +173,9 @@ class Theirs:
             "value.converter.schemas.enable": "false",
             "schema.history.internal.store.only.captured.tables.ddl": "true",
             **dict(line.split(": ") for line in (_SIGNALS, _CHUNK)),
+            **(settings or {}),
         }
-        self._engine = Debezium(settings, own, [f"-Xmx{work.heap}"])
+        self._engine = Debezium(given, own, [f"-Xmx{work.heap}"])
         self._facts = psutil.Process(self._engine.pid)
         # py4j makes a Python number of a LongAdder; a latch it leaves alone.
         self._left = self._engine.jvm.java.util.concurrent.CountDownLatch(_MOST)

@@ -20,7 +20,6 @@ from minercdc.lake import read_changes, start, tables
 from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.maintain.status import status
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.stream.events import UNAVAILABLE, Op
 
 if TYPE_CHECKING:
@@ -427,8 +426,7 @@ def test_a_lake_belongs_to_the_connector_that_wrote_to_it_first(
     with pytest.raises(LakeError, match="_connector cannot be read or written: "):
         start(spark, file)
     other = parse_properties({**properties, "name": "other", "topic.prefix": "other"})
-    client = KafkaClient(other.kafka, other.topics, other.kafka_client)
-    for work in (start, tables, status, lambda spark, config: Maintenance(spark, config, client).run()):
+    for work in (start, tables, status, lambda spark, config: Maintenance(spark, config).run()):
         with pytest.raises(ConfigError, match=rf"is the lake of connector {config.identity.name} .* but this is other"):
             work(spark, other)
     assert sorted(path.rglob("*")) == before

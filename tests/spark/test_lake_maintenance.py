@@ -18,7 +18,6 @@ from minercdc.lake import tables
 from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.maintain.status import status
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.stream.events import Op
 
 if TYPE_CHECKING:
@@ -56,9 +55,8 @@ def test_small_files_and_merged_records_go_and_newer_ones_are_merged_as_before(
     assert before.complete_scn == before.delivered_scn == connector.scn
 
     present = replace(config, lake=config.lake.model_copy(update={"minercdc_lake_retention_ms": 0}))
-    client = KafkaClient(config.kafka, config.topics, {})
     later = datetime.now(UTC) + timedelta(seconds=1)
-    reports = {one.name: one for one in Maintenance(spark, present, client, clock=lambda: later).run()}
+    reports = {one.name: one for one in Maintenance(spark, present, clock=lambda: later).run()}
     assert reports["LAB.BUSY"].files[0] > reports["LAB.BUSY"].files[1] == 1
     root = Path(config.lake.minercdc_lake_path)
     assert len([path for path in (root / "LAB" / "BUSY").rglob("*.parquet") if "_delta_log" not in path.parts]) == 1
@@ -118,11 +116,10 @@ def clustering(spark: SparkSession, config: ConnectorConfig, table: TableSchema)
 def test_tables_are_clustered_by_the_key_that_they_have(
     spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None]
 ) -> None:
-    client = KafkaClient(config.kafka, config.topics, {})
 
     def maintain(cluster: str = "key") -> None:
         changed = replace(config, lake=config.lake.model_copy(update={"minercdc_lake_cluster": cluster}))
-        assert not [one.failure for one in Maintenance(spark, changed, client).run() if one.failure]
+        assert not [one.failure for one in Maintenance(spark, changed).run() if one.failure]
 
     first = replace(BUSY, id=BUSY.id._replace(table="CLUSTERED"), columns=(*BUSY.columns, Column("W odd", "NUMBER", 9, 0)))
     connector.structure(first)

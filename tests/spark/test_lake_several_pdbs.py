@@ -28,7 +28,6 @@ from minercdc.lake.table.state import Entry, StateTable
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.operate.offsets.handover import hand_over
 from minercdc.schema.table import TableId
-from minercdc.sinks.kafka.client import KafkaClient
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -115,7 +114,7 @@ def test_tables_of_one_name_are_never_mixed(spark: SparkSession, config: Connect
     assert sorted(lake) == sorted([*_ITEMS, f"{ONE}.SHOP.THING", f"{OTHER}.SHOP.THING"])
     assert [lake[name].columns[:3] for name in _ITEMS] == [["ID", "TITLE", "PRICE"], ["ID", "NAME", "QTY"]]
     assert [table.name for table in status(spark, config, "SHOP.ITEM").tables] == _ITEMS
-    maintained = Maintenance(spark, config, KafkaClient(config.kafka, config.topics, config.kafka_client))
+    maintained = Maintenance(spark, config)
     assert [(table.name, table.failure) for table in maintained.run(_ITEMS[1])] == [(_ITEMS[1], "")]
 
 

@@ -87,7 +87,8 @@ def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
     from minercdc.local.spark import end_java, kill_java
     from minercdc.sinks.opening import need_kafka
 
-    need_kafka(config, "`minercdc lake`", 'spark.readStream.format("minercdc") reads segments: docs/sinks.md.')
+    if config.sink.debezium_sink_type != "segments":
+        need_kafka(config, "`minercdc lake`", "debezium.sink.type=segments also works.")
 
     # In the main thread PySpark would install a handler of its own, which raises KeyboardInterrupt wherever it is.
     stop.leaving = kill_java
@@ -252,7 +253,6 @@ def optimize(config: ConfigFile, table: OneTable = None, as_json: AsJson = False
     from minercdc.cli.lake.status import size
     from minercdc.config.load import load_config
     from minercdc.lake.maintain.maintenance import Maintained, Maintenance
-    from minercdc.sinks.kafka.client import KafkaClient
 
     loaded = load_config(config)
     log_to(errors, verbose)
@@ -264,8 +264,7 @@ def optimize(config: ConfigFile, table: OneTable = None, as_json: AsJson = False
         sys.stdout.write(pasteable(f"{one.name}: {one.failure or f'{files} -> {sizes}'}\n"))
 
     with _spark(loaded, stop) as spark:
-        client = KafkaClient(loaded.kafka, loaded.topics, loaded.kafka_client)
-        found = Maintenance(spark, loaded, client).run(table, done)
+        found = Maintenance(spark, loaded).run(table, done)
     if as_json:
         print_json(
             [

@@ -23,15 +23,15 @@ from minercdc.lake.maintain.retention import Cut, cut, thinned, versions
 from minercdc.lake.merge.attempts import cause_of
 from minercdc.lake.merge.table_merge import key_ids
 from minercdc.lake.read.decode import RowDecoder
+from minercdc.lake.source.segment_history import history_of
 from minercdc.lake.spark.own_sessions import own_session
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.table.columns import clustering_of
 from minercdc.lake.table.format import NO_TABLE, READERS_TIME, Applied, LakeTable
 from minercdc.lake.table.formats import format_of
-from minercdc.lake.table.history import LakeHistory, TableHistory
+from minercdc.lake.table.history import TableHistory
 from minercdc.lake.table.ownership import refuse_others
 from minercdc.lake.table.state import Entry, StateTable, state_of
-from minercdc.sinks.kafka.client import KafkaClient
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,7 +66,6 @@ class Maintenance:
         self,
         spark: SparkSession,
         config: ConnectorConfig,
-        client: KafkaClient,
         *,
         least: timedelta = timedelta(0),
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -76,7 +75,7 @@ class Maintenance:
         self._format = format_of(config)
         for name, value in self._format.maintenance.items():
             self._spark.conf.set(name, value)
-        self._history = LakeHistory(config, client)
+        self._history = history_of(config)
         self._state = StateTable(self._spark, self._format.state(self._spark))
         self._retention = timedelta(milliseconds=config.lake.minercdc_lake_retention_ms)
         self._least = least
@@ -98,7 +97,7 @@ class Maintenance:
         :param done: called after each table.
         :param stopped: whether to leave the rest for the next time; looked at before each table.
         :raises SinkError, SchemaHistoryError: the schema history cannot be read.
-        :raises ConfigError: the lake is another connector's, or as `LakeHistory.refresh`.
+        :raises ConfigError: the lake is another connector's, or as `TableHistories.refresh`.
         """
         refuse_others(self._spark, self._config)
         if not self._state.exists():

@@ -19,6 +19,7 @@ from minercdc.lake.merge.latest import FEW_ROWS
 from minercdc.lake.merge.modes import modes_of
 from minercdc.lake.merge.table_merge import TableMerge, key_ids
 from minercdc.lake.read.decode import RowDecoder
+from minercdc.lake.source.segment_history import history_of
 from minercdc.lake.source.snapshot import Progress, snapshot
 from minercdc.lake.spark.own_sessions import compile_code, own_session
 from minercdc.lake.spark.sql import literal
@@ -26,12 +27,11 @@ from minercdc.lake.stream.change_log import ChangeLog
 from minercdc.lake.table.format import Applied
 from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.gaps import gap_at, kept_since
-from minercdc.lake.table.history import LakeHistory, TableHistory
+from minercdc.lake.table.history import TableHistory
 from minercdc.lake.table.ownership import claim
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.state import NOTED, Entry, StateTable
 from minercdc.lake.table.types import refuse_unsupported_modes
-from minercdc.sinks.kafka.client import KafkaClient
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,7 +60,7 @@ def rebuild_given(
     """`rebuild` each table that a user means by a name (`TableNames.given`), each when it is iterated to. Raises as `rebuild`."""
     found = []
     if config.database.has_several_pdbs:
-        history = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
+        history = history_of(config)
         history.refresh()
         found = [one.name for one in history.given(given) if one.versions]
     for name in found or [given]:
@@ -100,7 +100,7 @@ class _Rebuild:
         claim(self._spark, self._config)
         entries = self._state.entries()
         complete = next((entry for entry in reversed(entries) if entry.kind == "complete"), None)
-        history = LakeHistory(self._config, KafkaClient(self._config.kafka, self._config.topics, self._config.kafka_client))
+        history = history_of(self._config)
         history.refresh()
         table = history.find(self._name)
         if complete is None:

@@ -14,14 +14,13 @@ from minercdc.errors import LakeError
 from minercdc.lake.merge.modes import modes_of
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.stream.change_log import ChangeLog
-from minercdc.lake.stream.marks import Marks
+from minercdc.lake.stream.record_source import source_of
 from minercdc.lake.table.format import Applied, LakeTable
 from minercdc.lake.table.formats import format_of
-from minercdc.lake.table.history import LakeHistory, TableHistory
+from minercdc.lake.table.history import TableHistory
 from minercdc.lake.table.ownership import refuse_others
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.state import LakeState, StateTable, state_of, time_of
-from minercdc.sinks.kafka.client import KafkaClient
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -91,15 +90,15 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
     changes = ChangeLog(spark, lake.changes(spark), config.values)
     if not changes.exists():
         raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")
-    client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-    history, state = LakeHistory(config, client), StateTable(spark, lake.state(spark))
+    source = source_of(config)
+    history, state = source.history(), StateTable(spark, lake.state(spark))
     history.refresh()
     entries = state.entries() if state.exists() else []
     known = state_of(entries)
     tables = list(history.tables()) if table is None else history.given(table)
     if not tables and table is not None:
         raise history.unknown(table)
-    mark = Marks(config, client).newest()
+    mark = source.newest()
     waiting, mode_of = _waiting(changes, tables, known), modes_of(config)
     return LakeStatus(
         known.complete,

@@ -18,17 +18,17 @@ from minercdc.errors import LakeError, SnapshotTooOldError, SourceError
 from minercdc.lake.read.decode import RowDecoder, TableShape
 from minercdc.lake.read.reader import LakeTables, tables
 from minercdc.lake.source.oracle_values import OracleValue, row_hash
+from minercdc.lake.source.segment_history import history_of
 from minercdc.lake.spark.own_sessions import compile_code, own_session
 from minercdc.lake.spark.sql import quoted
 from minercdc.lake.stream.app import own_cause
 from minercdc.lake.table.columns import CDC
-from minercdc.lake.table.history import LakeHistory, TableHistory
+from minercdc.lake.table.history import TableHistory
 from minercdc.messages.configured import published_columns
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.values.codec import LARGE_TYPES, is_supported
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class _Comparison:
     """Compares tables of one lake at one SCN. Construction reads the schema history, and Oracle's dictionary on connections
     that it closes.
 
-    :raises LakeError, ConfigError, SinkError, SchemaHistoryError: as `TableHistories` and `LakeHistory.refresh`.
+    :raises LakeError, ConfigError, SinkError, SchemaHistoryError: as `TableHistories` and `TableHistories.refresh`.
     :raises SourceError, PrerequisiteError, ConfigError: as `connect` and `read_table_ids`.
     """
 
@@ -175,7 +175,7 @@ class _Comparison:
         self._lake = lake
         self._decoder = RowDecoder(config)
         self._published = published_columns(config.filters)
-        history = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
+        history = history_of(config)
         history.refresh()
         self._shared = history.shared
         self._history = {known.name: known for known in history.tables()}

@@ -23,14 +23,14 @@ from minercdc.lake.spark.own_sessions import ThreadSessions, compile_code, own_s
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.stream.arrivals import Arrivals
 from minercdc.lake.stream.change_log import ChangeLog
-from minercdc.lake.stream.deleted_records import deleted, unread
+from minercdc.lake.stream.deleted_records import deleted
 from minercdc.lake.stream.marks import Ends, Mark
+from minercdc.lake.stream.record_source import RecordSource
 from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, changed_since, take_over
 from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.gaps import Gap, gap_at, read_scn
-from minercdc.lake.table.history import LakeHistory, TableHistory
+from minercdc.lake.table.history import TableHistory
 from minercdc.lake.table.state import NOTED, Entry, StateTable
-from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.stream.counters.lake import LakeFigures
 
 if TYPE_CHECKING:
@@ -49,20 +49,20 @@ class Merger:
     `append` and `note_unread` are called by the stream's thread, what merges by one thread at a time.
 
     :param figures: kept up to date.
-    :raises LakeError, ConfigError: as `TableHistories` and `LakeHistory.refresh`.
+    :raises LakeError, ConfigError: as `TableHistories` and its `refresh`.
     :raises SinkError, SchemaHistoryError: the schema history cannot be read.
     """
 
-    def __init__(self, spark: SparkSession, config: ConnectorConfig, client: KafkaClient, figures: LakeFigures) -> None:
+    def __init__(self, spark: SparkSession, config: ConnectorConfig, source: RecordSource, figures: LakeFigures) -> None:
         self._config = config
-        self._client = client
+        self._source = source
         self._format = format_of(config)
         self._figures = figures
         self._spark = own_session(spark)
         compile_code(self._spark, wanted=False)  # it reads and writes the lake's own few records
         self._log = self._change_log(self._spark)
         self._state_table = StateTable(self._spark, self._format.state(self._spark))
-        self._history = LakeHistory(config, client)
+        self._history = source.history()
         self._decoder = RowDecoder(config)
         self._lock = threading.Lock()
         self._arrivals = Arrivals()
@@ -149,14 +149,13 @@ class Merger:
             self._batch = batch
 
     def note_unread(self, read: Ends, ends: Ends) -> None:
-        """Record as lost what a micro-batch, not appended yet, will not find. Raises SinkError when Kafka cannot be read.
+        """Record as lost what a micro-batch, not appended yet, will not find. Raises as `RecordSource.unread`, and SinkError when the source cannot be read.
 
         :param read, ends: how far the topics are read before it, and after it.
         """
         if self._held is None:  # the checkpoint may be lost, with the change log as it was
             self._held = self._log.ends() if self._log.exists() else {}
-        begins = self._client.begins(place for place, end in ends.items() if end > read.get(place, 0))
-        self._record_losses(unread(read, self._held, ends, begins))
+        self._record_losses(self._source.unread(read, self._held, ends))
 
     def _record_losses(self, found: Iterable[tuple[str, str]]) -> None:
         with self._lock:
@@ -191,7 +190,7 @@ class Merger:
         """Merge tables with many or old pending records, and record how far they are; a table that fails is quarantined. Before
         the first `complete` nothing is done.
 
-        :raises SinkError, SchemaHistoryError, ConfigError: as `LakeHistory.refresh`.
+        :raises SinkError, SchemaHistoryError, ConfigError: as `TableHistories.refresh`.
         """
         with self._lock:
             goal = Applied(self._scn, self._goal_batch)

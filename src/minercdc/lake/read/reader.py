@@ -19,6 +19,7 @@ from minercdc.lake.merge.pending import pending, stages
 from minercdc.lake.merge.rows import CDC_TYPE, NEWER, as_rows, cdc_struct, matches
 from minercdc.lake.merge.table_merge import key_ids, reduced, refuse_unplaced, rekeyings
 from minercdc.lake.read.decode import RowDecoder, TableShape
+from minercdc.lake.source.segment_history import history_of
 from minercdc.lake.spark.own_sessions import case_sensitive, few_partitions
 from minercdc.lake.spark.session import refuse_connect
 from minercdc.lake.spark.sql import as_text, quoted
@@ -27,13 +28,12 @@ from minercdc.lake.table.columns import CDC, TableColumn
 from minercdc.lake.table.format import NO_TABLE, Applied, TableFormat, columns_of
 from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.gaps import Gap, gap_at, read_scn
-from minercdc.lake.table.history import LakeHistory, TableHistory
+from minercdc.lake.table.history import TableHistories, TableHistory
 from minercdc.lake.table.ownership import refuse_others
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.state import NOTED, Entry, StateTable
 from minercdc.lake.table.statements import no_rows
 from minercdc.lake.table.widening import widened
-from minercdc.sinks.kafka.client import KafkaClient
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -104,7 +104,7 @@ def _tables(spark: SparkSession, config: ConnectorConfig, scn: int | None) -> La
     if not state.exists():
         raise LakeError(f"there is no lake at {paths.root}", hint="Start it: minercdc lake CONFIG")
     entries = state.entries()
-    history = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
+    history = history_of(config)
     history.refresh()
     at = _readable_scn(entries, history, scn)
     reader = _Reader(spark, config, ChangeLog(spark, lake.changes(spark), config.values), lake)
@@ -135,7 +135,7 @@ def _tables(spark: SparkSession, config: ConnectorConfig, scn: int | None) -> La
     return LakeTables(at, found, gaps)
 
 
-def _readable_scn(entries: Sequence[Entry], history: LakeHistory, scn: int | None) -> int:
+def _readable_scn(entries: Sequence[Entry], history: TableHistories, scn: int | None) -> int:
     known = [entry.scn for entry in entries if entry.kind == "complete"]
     complete = max(known, default=0)
     if not complete:

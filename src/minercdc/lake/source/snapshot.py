@@ -23,6 +23,7 @@ from minercdc.lake.merge.rows import Clear, MergeStep
 from minercdc.lake.merge.table_merge import evolved, key_ids, key_since
 from minercdc.lake.read.decode import RowDecoder, TableShape
 from minercdc.lake.source.oracle_values import OracleValue
+from minercdc.lake.source.segment_history import history_of
 from minercdc.lake.spark.own_sessions import compile_code, own_session
 from minercdc.lake.spark.session import refuse_connect
 from minercdc.lake.spark.sql import in_type
@@ -30,7 +31,7 @@ from minercdc.lake.stream.app import own_cause
 from minercdc.lake.table.columns import TableColumn
 from minercdc.lake.table.format import Applied
 from minercdc.lake.table.formats import format_of
-from minercdc.lake.table.history import Field, LakeHistory, TableHistory, TableVersion
+from minercdc.lake.table.history import Field, TableHistories, TableHistory, TableVersion
 from minercdc.lake.table.ownership import claim
 from minercdc.lake.table.state import Entry, StateTable
 from minercdc.lake.table.types import refuse_unsupported_modes
@@ -38,7 +39,6 @@ from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
 from minercdc.oracle.present_scn import present_scn
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.values.codec import LARGE_TYPES
 from minercdc.values.supported import without_unsupported
 
@@ -186,7 +186,7 @@ class _Loading:
 
     def run(self, scn: int | None, table: str | None, coverage: Coverage | None, tries: int) -> Snapshot:
         compile_code(self._spark, wanted=False)
-        history = LakeHistory(self._config, KafkaClient(self._config.kafka, self._config.topics, self._config.kafka_client))
+        history = history_of(self._config)
         history.refresh_if_any()
         name_of = self._names.of
         with self._connected() as connections:
@@ -233,7 +233,9 @@ class _Loading:
             raise LakeError(f"Oracle has no table {table} that the configuration selects")
         return ids
 
-    def _tasks(self, connection: oracledb.Connection, ids: Sequence[TableId], history: LakeHistory, scn: int) -> list[_Task]:
+    def _tasks(
+        self, connection: oracledb.Connection, ids: Sequence[TableId], history: TableHistories, scn: int
+    ) -> list[_Task]:
         from minercdc.lake.source.oracle_table import ranges_of
 
         kept = [without_unsupported(schema) for schema in read_tables(connection, ids)]

@@ -1,7 +1,7 @@
 """The running lake: one stream appends all topics to the change log, and a thread merges tables from it.
 
-Kafka ──► Structured Streaming ──► change log ──► merges, several tables at once ──► state
-            (one micro-batch)        (bronze)        up to a complete commit SCN
+Kafka or segments ──► Structured Streaming ──► change log ──► merges, several tables at once ──► state
+                        (one micro-batch)        (bronze)        up to a complete commit SCN
 """
 
 from __future__ import annotations
@@ -13,21 +13,20 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import ConfigError, DeliveryError, LakeError
+from minercdc.errors import DeliveryError, LakeError
 from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.merge.scheduler import Merger
 from minercdc.lake.read.avro import AvroTopics
 from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.own_sessions import prefer_few_partitions
 from minercdc.lake.spark.session import refuse_connect
-from minercdc.lake.stream.marks import Ends, Mark, Marks
-from minercdc.lake.stream.topics import read_topics
+from minercdc.lake.stream.marks import Ends, Mark
+from minercdc.lake.stream.record_source import RecordSource, source_of
 from minercdc.lake.stream.watching import StreamWatch
 from minercdc.lake.table.format import READERS_TIME
 from minercdc.lake.table.ownership import claim
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.types import refuse_unsupported_modes
-from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.stream.counters.lake import LakeFigures
 
 if TYPE_CHECKING:
@@ -50,22 +49,17 @@ class StopFlag(Protocol):
 def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     """Start the stream, and the threads that merge tables and maintain files. Returns while they run.
 
-    :raises ConfigError: the lake is another connector's, the topics have numbers as doubles (decimal.handling.mode), the schema history is in a file, Spark's
-        Kafka client lacks a setting of `minercdc.kafka.client.*`, a certificate cannot be read, or as `TopicNames`.
+    :raises ConfigError: the lake is another connector's, the topics have numbers as doubles (decimal.handling.mode), Spark's
+        Kafka client lacks a setting of `minercdc.kafka.client.*`, a certificate cannot be read, or as `source_of` and `TopicNames`.
     :raises LakeError: the session is one of Spark Connect, the records are in a form that the lake does not read, Spark
         lacks Avro where the topics are in it, or a lake table was deleted that the change log cannot make again.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     """
     refuse_connect(spark)
     refuse_unsupported_modes(config.values)
-    if config.history.file is not None:
-        raise ConfigError(
-            [
-                "schema.history.internal: the lake reads the tables from the topic of the schema history; a file is not supported"
-            ]
-        )
+    source = source_of(config)
     claim(spark, config)
-    return Lake(spark, config)
+    return Lake(spark, config, source)
 
 
 class Lake:
@@ -75,15 +69,14 @@ class Lake:
     :ivar figures: what was done since the start, and up to which SCN each table is merged.
     """
 
-    def __init__(self, spark: SparkSession, config: ConnectorConfig) -> None:
+    def __init__(self, spark: SparkSession, config: ConnectorConfig, source: RecordSource) -> None:
         self._spark = spark
         self._config = config
         self._paths = LakePaths(config)
-        self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-        self._marks = Marks(config, self._client)
+        self._source = source
         self._topics = AvroTopics(spark, config)
         self.figures = LakeFigures()
-        self._merger = Merger(spark, config, self._client, self.figures)
+        self._merger = Merger(spark, config, self._source, self.figures)
         self._candidate: Mark | None = None
         self._waits = False  # for the connector's first offset, and that is logged
         self._looked = 0.0  # when a mark that is not reached was compared with the topics that there are
@@ -95,7 +88,7 @@ class Lake:
         self._failure: Exception | None = None
         lake = config.lake
         self.query: StreamingQuery = (
-            read_topics(spark, config, fail_on_loss=False, headers=True)
+            self._source.stream(spark)
             .writeStream.foreachBatch(self._append)
             .option("checkpointLocation", self._paths.checkpoint)
             .trigger(processingTime=f"{lake.minercdc_lake_trigger_interval_ms} milliseconds")
@@ -126,8 +119,7 @@ class Lake:
 
     def _ends(self, number: int) -> Ends:
         """How far the topics are read with a micro-batch, by the checkpoint's own log of offsets."""
-        offsets = json.loads(self._content(f"{self._paths.checkpoint}/offsets/{number}").splitlines()[-1])
-        return {(topic, int(partition)): end for topic, ends in offsets.items() for partition, end in ends.items()}
+        return self._source.ends(self._content(f"{self._paths.checkpoint}/offsets/{number}").splitlines()[-1])
 
     def _last_read(self) -> Ends:
         """How far the topics were read when the stream ended the last time; {} before the first micro-batch."""
@@ -168,15 +160,15 @@ class Lake:
         """Publish the mark that is waited for, else the newest one, if it is reached. Topics that are gone no longer
         count."""
         if self._candidate is None:
-            self._candidate = self._marks.newest()
+            self._candidate = self._source.newest()
         if self._candidate is None:
-            if self._marks.missing and not self._waits:
+            if self._source.missing and not self._waits:
                 self._waits = True
-                log.info("waiting: %s", self._marks.missing)
+                log.info("waiting: %s", self._source.missing)
             return
         if not self._candidate.is_reached(self._read) and time.monotonic() - self._looked >= _LOOK_S:
             self._looked = time.monotonic()
-            self._candidate = self._candidate.without_vanished(self._marks.topics())
+            self._candidate = self._candidate.without_vanished(self._source.topics())
         if self._candidate.is_reached(self._read):
             self._merger.complete(self._candidate)
             self._candidate = None
@@ -201,7 +193,7 @@ class Lake:
     def _maintain(self) -> None:
         """Maintain the files after each `minercdc.lake.maintenance.interval.ms` until `stop`; run in a thread. A failure is
         logged and ends nothing."""
-        maintenance = Maintenance(self._spark, self._config, self._client, least=READERS_TIME)
+        maintenance = Maintenance(self._spark, self._config, least=READERS_TIME)
         while not self._stop.wait(self._config.lake.minercdc_lake_maintenance_interval_ms / 1000):
             try:
                 for report in maintenance.run(stopped=self._stop.is_set):

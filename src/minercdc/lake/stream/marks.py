@@ -77,6 +77,51 @@ def topic_pattern(config: ConnectorConfig) -> str:
     return f"{prefix}{delimiter}.+{delimiter}.+"
 
 
+class Progress:
+    """What a connector's offsets say, one after the other: up to which SCN everything is delivered, and which tables' rows are left out.
+
+    :ivar scn: 0 before an offset that has one.
+    :ivar is_unmarked: something was read that no mark says yet.
+    """
+
+    def __init__(self) -> None:
+        self.scn = 0
+        self.is_unmarked = False
+        self._snapshot = False
+        self._left_out: dict[str, tuple[int, str]] = {}
+        self._changed: list[Entry] = []
+
+    def read(self, value: bytes | str) -> None:
+        """Read an offset, which is JSON."""
+        offset = json.loads(value)
+        self.is_unmarked = True
+        snapshot = offset.get("snapshot") or {}
+        if "complete_scn" in offset:
+            self.scn, self._snapshot = int(offset["complete_scn"]), False
+        elif "scn" in snapshot and (self._snapshot or not self.scn):
+            self.scn, self._snapshot = int(snapshot["scn"]), True
+        self._note_left_out(left_out(offset))
+
+    def mark(self, ends: Ends, topics: Mapping[str, str]) -> Mark:
+        """The mark of what was read until now, for records up to `ends`."""
+        changed, self._changed, self.is_unmarked = self._changed, [], False
+        return Mark(self.scn, ends, self._snapshot, topics, changed)
+
+    def forget_left_out(self) -> None:
+        """Begin again with no tables: the offsets are read from their first one again."""
+        self._left_out.clear()
+
+    def _note_left_out(self, found: Mapping[str, tuple[int, str]]) -> None:
+        """Note which tables' rows began, or ceased, to be left out."""
+        for name in sorted(self._left_out.keys() - found.keys()):
+            del self._left_out[name]
+            self._changed.append(Entry("resumed", name, scn=self.scn))
+        for name, (since, cause) in found.items():
+            if name not in self._left_out:
+                self._left_out[name] = (since or self.scn, cause)
+                self._changed.append(Entry("suspended", name, scn=since or self.scn, detail=cause))
+
+
 class Marks:
     """Reads the marks of one connector, from its topic of offsets, each offset once; for one thread.
 
@@ -91,16 +136,12 @@ class Marks:
         self._pattern = re.compile(topic_pattern(config))
         self._own = re.compile(re.escape(self._topic))
         self._read_to = 0
-        self._scn = 0
-        self._snapshot = False
-        self._left_out: dict[str, tuple[int, str]] = {}
-        self._changed: list[Entry] = []
-        self._unmarked = False  # something was read that no mark says yet
+        self._progress = Progress()
 
     @property
     def missing(self) -> str:
         """What is waited for, as text for people, as of the last call of `newest`; '' once the connector has an offset with an SCN."""
-        if self._scn:
+        if self._progress.scn:
             return ""
         return f"connector {self._name.decode()} has no offset in topic {self._topic} yet; start it: minercdc run CONFIG"
 
@@ -112,38 +153,17 @@ class Marks:
         )  # there is no topic before the connector's first start
         if end < self._read_to:  # the topic was made again
             self._read_to = 0
-            self._left_out.clear()
+            self._progress.forget_left_out()
         if end > self._read_to:
             for message in self._client.read_range(self._topic, 0, self._read_to, end):
-                if message.key() == self._name and message.value() is not None:
-                    self._read(message.value())
-            self._read_to, self._unmarked = end, True
-        if not self._scn or not self._unmarked:
+                if message.key() == self._name and (value := message.value()) is not None:
+                    self._progress.read(value)
+            self._read_to, self._progress.is_unmarked = end, True
+        if not self._progress.scn or not self._progress.is_unmarked:
             return None
         topics = self.topics()  # first: of a topic that is made again in between, the older id with the newer end is seen
-        ends = self._client.all_ends(self._pattern)
-        changed, self._changed, self._unmarked = self._changed, [], False
-        return Mark(self._scn, ends, self._snapshot, topics, changed)
+        return self._progress.mark(self._client.all_ends(self._pattern), topics)
 
     def topics(self) -> Mapping[str, str]:
         """Table topic -> Kafka's id of it, of those that are there. Raises DeliveryError or SinkError."""
         return self._client.topic_ids(self._pattern)
-
-    def _read(self, value: bytes) -> None:
-        offset = json.loads(value)
-        snapshot = offset.get("snapshot") or {}
-        if "complete_scn" in offset:
-            self._scn, self._snapshot = int(offset["complete_scn"]), False
-        elif "scn" in snapshot and (self._snapshot or not self._scn):
-            self._scn, self._snapshot = int(snapshot["scn"]), True
-        self._note_left_out(left_out(offset))
-
-    def _note_left_out(self, found: Mapping[str, tuple[int, str]]) -> None:
-        """Note which tables' rows began, or ceased, to be left out."""
-        for name in sorted(self._left_out.keys() - found.keys()):
-            del self._left_out[name]
-            self._changed.append(Entry("resumed", name, scn=self._scn))
-        for name, (since, cause) in found.items():
-            if name not in self._left_out:
-                self._left_out[name] = (since or self._scn, cause)
-                self._changed.append(Entry("suspended", name, scn=since or self._scn, detail=cause))

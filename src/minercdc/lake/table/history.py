@@ -161,6 +161,10 @@ class TableHistories:
         """
         raise NotImplementedError
 
+    def refresh_if_any(self) -> None:
+        """`refresh`, with its errors, if there is a history; else nothing."""
+        self.refresh()
+
     def _refuse_unreadable(self) -> None:
         if self._unreadable is not None:
             raise SchemaHistoryError(
@@ -377,7 +381,7 @@ class LakeHistory(TableHistories):
         return stored_offset(self._client, self._topics, name) if self._client.ends(self._topics.offsets) else None
 
     def refresh_if_any(self) -> None:
-        """`refresh`, with its errors, if the topic has been made; else nothing."""
+        """As `TableHistories` says: the topic may not have been made."""
         if self._client.ends(self.topic):
             self.refresh()
 

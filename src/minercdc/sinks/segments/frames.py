@@ -116,6 +116,23 @@ def frames(data: bytes, base: int = 0) -> Iterator[Frame]:
         yield Frame(kind, payload, base + end)
 
 
+def commits(data: bytes, base: int = 0) -> Iterator[tuple[int, Commit]]:
+    """(byte of the file where it ends, commit) of the commits from the beginning of `data` on, up to the first frame that is not whole or a
+    commit that is not valid. Other frames are passed over unchecked.
+
+    :param base: where `data` begins in its file.
+    """
+    at, size, head = 0, len(data), _HEAD.size
+    while at + head <= size:
+        length, _, kind = _HEAD.unpack_from(data, at)
+        end = at + head + length
+        if end > size or (kind == COMMIT and not _is_commit(data, at)):
+            return
+        if kind == COMMIT:
+            yield base + end, commit_of(data[at + head : end])
+        at = end
+
+
 def has_commit(data: bytes, at: int) -> bool:
     """Whether a valid, whole commit frame begins anywhere at byte `at` of `data` or after it."""
     place = data.find(_MARK, at + _HEAD.size)

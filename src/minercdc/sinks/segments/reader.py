@@ -28,6 +28,7 @@ from minercdc.sinks.segments.frames import (
     Header,
     StoredRecord,
     commit_of,
+    commits,
     frame_length,
     frames,
     has_commit,
@@ -150,6 +151,32 @@ class SegmentLog:
         if (commit := last_commit(self._content(numbers[-1], max(size - _TAIL, 0), None))) is not None:
             return commit.offset
         return self.newest(numbers[-1]).offset
+
+    def commits(self, start: Place) -> Iterator[tuple[Place, Commit]]:
+        """The commits after `start` with the places where they end, without what lies between them: whoever reads the records finds
+        what is damaged there. Segments that are gone, as they were read, are passed over.
+
+        :param start: the end of a commit, or byte 0 of a segment.
+        :raises SinkError: a segment cannot be read.
+        """
+        for number in self.numbers():
+            if number >= start.segment:
+                begin = start.byte if number == start.segment else 0
+                for end, commit in commits(self._content(number, begin, None), begin):
+                    yield Place(number, end), commit
+
+    def records(self, place: Place) -> int:
+        """How many records are committed up to a place, in all segments.
+
+        :param place: the end of a commit, or byte 0 of a segment.
+        :raises SinkError: the segment is missing, damaged, or has no commit there.
+        """
+        if place.byte == 0:
+            return self.header(place.segment).records
+        commit = last_commit(self._content(place.segment, max(place.byte - _TAIL, 0), place.byte))
+        if commit is None:
+            raise self._damaged(place.segment, place.byte)
+        return commit.records
 
     def ranges(self, start: Place, end: Place) -> list[tuple[Place, int | None]]:
         """What lies between two positions, by segment in order: (begin, byte at which it ends; None for the end of the

@@ -1,0 +1,189 @@
+"""Where the running lake's records come from: the topics in Kafka, or the connector's segments with no broker in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import ConfigError, LakeError
+from minercdc.lake.source.segment_history import SegmentHistory
+from minercdc.lake.stream.deleted_records import unread
+from minercdc.lake.stream.marks import Ends, Mark, Marks, Progress
+from minercdc.lake.stream.topics import read_segments, read_topics
+from minercdc.lake.table.history import LakeHistory, TableHistories
+from minercdc.sinks.kafka.client import KafkaClient
+from minercdc.sinks.opening import need_kafka
+from minercdc.sinks.segments.reader import Place, SegmentLog
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class RecordSource(Protocol):
+    """The records of one connector, and how far they are complete. Methods raise SinkError where it cannot be read, and DeliveryError
+    where that passes."""
+
+    @property
+    def missing(self) -> str:
+        """What is waited for, as text for people, as of the last call of `newest`; '' once the connector has an offset with an SCN."""
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        """The records as a stream of Spark's Kafka columns, with headers.
+
+        :raises ConfigError: Spark's Kafka client lacks a setting, or a certificate cannot be read.
+        :raises LakeError: this Spark has no such stream.
+        """
+
+    def ends(self, offset: str) -> Ends:
+        """How far the records are read, of an offset as Spark's checkpoint has it."""
+
+    def unread(self, read: Ends, held: Ends, ends: Ends) -> Iterable[tuple[str, str]]:
+        """(topic, cause) of each loss: what a micro-batch will not find, as it was deleted before it was read.
+
+        :param read, ends: how far the records are read before it, and after it.
+        :param held: how far the change log had the topics' partitions at the start.
+        :raises LakeError: it is not known which topics lack records.
+        """
+
+    def newest(self) -> Mark | None:
+        """The newest mark; None before an offset with an SCN, and when nothing is new since the last call."""
+
+    def topics(self) -> Mapping[str, str]:
+        """Table topic -> id of it, of those that are there; {} where topics cannot go."""
+
+    def history(self) -> TableHistories:
+        """The tables, not read yet."""
+
+
+def source_of(config: ConnectorConfig) -> RecordSource:
+    """The source that the configured sink writes.
+
+    :raises ConfigError: no lake reads the sink, or the schema history of a connector with Kafka is in a file.
+    """
+    if config.sink.debezium_sink_type == "segments":
+        return SegmentSource(config)
+    need_kafka(config, "the lake", "debezium.sink.type=segments also works.")
+    if config.history.file is not None:
+        raise ConfigError(
+            [
+                "schema.history.internal: the lake reads the tables from the topic of the schema history; a file is not supported"
+            ]
+        )
+    return KafkaSource(config)
+
+
+class KafkaSource:
+    """The topics of one connector."""
+
+    def __init__(self, config: ConnectorConfig) -> None:
+        self._config = config
+        self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+        self._marks = Marks(config, self._client)
+
+    @property
+    def missing(self) -> str:
+        """As `RecordSource` says."""
+        return self._marks.missing
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        """As `RecordSource` says."""
+        return read_topics(spark, self._config, fail_on_loss=False, headers=True)
+
+    def ends(self, offset: str) -> Ends:
+        """As `RecordSource` says, by topic and partition."""
+        found = json.loads(offset)
+        return {(topic, int(partition)): end for topic, ends in found.items() for partition, end in ends.items()}
+
+    def unread(self, read: Ends, held: Ends, ends: Ends) -> Iterable[tuple[str, str]]:
+        """As `RecordSource` says."""
+        begins = self._client.begins(place for place, end in ends.items() if end > read.get(place, 0))
+        return unread(read, held, ends, begins)
+
+    def newest(self) -> Mark | None:
+        """As `RecordSource` says; waits until open transactions are decided."""
+        return self._marks.newest()
+
+    def topics(self) -> Mapping[str, str]:
+        """As `RecordSource` says, with Kafka's ids."""
+        return self._marks.topics()
+
+    def history(self) -> TableHistories:
+        """As `RecordSource` says."""
+        return LakeHistory(self._config, self._client)
+
+
+class SegmentSource:
+    """The segments of one connector. They are read as a whole, so there is one partition: ("segments", 0), whose offsets count records."""
+
+    def __init__(self, config: ConnectorConfig) -> None:
+        self._config = config
+        self._log = SegmentLog(config.sink.directory)
+        self._progress = Progress()
+        self._read_to = Place(0, 0)
+        self._begun = ""  # id of the segments that are read
+        self._records = 0
+
+    @property
+    def missing(self) -> str:
+        """As `RecordSource` says."""
+        if self._progress.scn:
+            return ""
+        return f"connector {self._config.identity.name} has no offset in {self._config.sink.directory} yet; start it: minercdc run CONFIG"
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        """As `RecordSource` says."""
+        return read_segments(spark, self._config)
+
+    def ends(self, offset: str) -> Ends:
+        """As `RecordSource` says."""
+        found = json.loads(offset)
+        if not found["log"]:
+            return {}
+        return {_PLACE: self._log.records(Place(found["segment"], found["byte"]))}
+
+    def unread(self, read: Ends, held: Ends, ends: Ends) -> Iterable[tuple[str, str]]:
+        """As `RecordSource` says: (), or LakeError, since a segment has records of all topics."""
+        del ends
+        numbers, known = self._log.numbers(), max([read.get(_PLACE, 0), *held.values()])
+        if numbers and (first := self._log.header(numbers[0]).records) > known:
+            raise LakeError(
+                f"records {known} to {first - 1} of the segments in {self._config.sink.directory} were deleted before the lake read them",
+                hint="Set minercdc.sink.retention=keep, move the segments and the lake away, and start both over with a new snapshot.",
+            )
+        return ()
+
+    def newest(self) -> Mark | None:
+        """As `RecordSource` says.
+
+        :raises LakeError: the connector has begun its segments again since the last call.
+        """
+        numbers = self._log.numbers()
+        if not numbers:
+            return None
+        log = self._log.header(numbers[-1]).log
+        if self._begun not in ("", log):
+            raise LakeError(
+                f"the segments in {self._config.sink.directory} were started over while they were read",
+                hint="The connector takes a new snapshot: start the lake over, with an empty minercdc.lake.path.",
+            )
+        self._begun = log
+        for place, commit in self._log.commits(self._read_to):
+            self._read_to, self._records = place, commit.records
+            if commit.offset is not None:
+                self._progress.read(commit.offset)
+        if not self._progress.scn or not self._progress.is_unmarked:
+            return None
+        return self._progress.mark({_PLACE: self._records}, {})
+
+    def topics(self) -> Mapping[str, str]:
+        """As `RecordSource` says: {}."""
+        return {}
+
+    def history(self) -> TableHistories:
+        """As `RecordSource` says."""
+        return SegmentHistory(self._config)
+
+
+_PLACE = ("segments", 0)
