@@ -113,8 +113,8 @@ class SegmentArrivals:
 
     def __call__(self) -> int:
         time.sleep(0.02)
-        for self._read_to, commit in self._log.commits(self._read_to):
-            self._seen = commit.records
+        for place, commit in self._log.commits(self._read_to):
+            self._read_to, self._seen = place, commit.records
         return self._seen
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.own_sessions import prefer_few_partitions
 from minercdc.lake.spark.session import refuse_connect
 from minercdc.lake.stream.marks import Ends, Mark
-from minercdc.lake.stream.record_source import RecordSource, source_of
+from minercdc.lake.stream.record_source import source_of
 from minercdc.lake.stream.watching import StreamWatch
 from minercdc.lake.table.format import READERS_TIME
 from minercdc.lake.table.ownership import claim
@@ -57,9 +57,9 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     """
     refuse_connect(spark)
     refuse_unsupported_modes(config.values)
-    source = source_of(config)
+    source_of(config)  # refused before anything is written
     claim(spark, config)
-    return Lake(spark, config, source)
+    return Lake(spark, config)
 
 
 class Lake:
@@ -69,11 +69,11 @@ class Lake:
     :ivar figures: what was done since the start, and up to which SCN each table is merged.
     """
 
-    def __init__(self, spark: SparkSession, config: ConnectorConfig, source: RecordSource) -> None:
+    def __init__(self, spark: SparkSession, config: ConnectorConfig) -> None:
         self._spark = spark
         self._config = config
         self._paths = LakePaths(config)
-        self._source = source
+        self._source = source_of(config)
         self._topics = AvroTopics(spark, config)
         self.figures = LakeFigures()
         self._merger = Merger(spark, config, self._source, self.figures)
