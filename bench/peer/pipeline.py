@@ -79,18 +79,15 @@ class Job:
         )
         self._line()
 
-    def begin(self, command: str) -> None:
-        """Give a command."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(command + "\n")
-        self._process.stdin.flush()
-
-    def spent(self) -> float:
-        """CPU seconds of the command that ends now.
+    def cpu(self, command: str = "cpu") -> float:
+        """CPU seconds of all its processes after a command.
 
         :raises RuntimeError: the process has ended.
         """
-        return float(json.loads(self._line())["cpu"])
+        assert self._process.stdin is not None
+        self._process.stdin.write(command + "\n")
+        self._process.stdin.flush()
+        return float(self._line())
 
     def _line(self) -> str:
         assert self._process.stdout is not None
@@ -152,21 +149,19 @@ class Pipeline:
             application.commit()
         await_rows(self.connector, self._arrived, seen, 1)
         until_quiet(self._arrived)
-        self.job.begin("drain")
-        self.job.spent()
+        self.job.cpu("drain")
         self.connector.stop()
         self._lacks = self._missing()
 
     def drain(self, changes: int) -> Spent:
         """Bring them there once more, over so many changes."""
         seen, topics, files = self._arrived(), self._topic_bytes(), size(self._lake)
-        begun = self.connector.cpu_before_start()
+        begun, idle = self.connector.cpu_before_start(), self.job.cpu()
         self.connector.start()
         await_rows(self.connector, self._arrived, seen, changes)
         capture = self.connector.cpu() - begun
         until_quiet(self._arrived)
-        self.job.begin("drain")
-        lake = self.job.spent()
+        lake = self.job.cpu("drain") - idle
         self.connector.stop()
         if (missing := self._missing()) != self._lacks:
             raise RuntimeError(f"the tables in {self.tables} lack {missing} rows of the source, not {self._lacks}")
@@ -263,7 +258,6 @@ def _latency(way: Pipeline, sandbox: Sandbox, rate: int) -> list[float]:
     log = way.tables / NARROW.name / "_delta_log"
     before = versions(log)[-1][1]
     way.connector.start()
-    way.job.begin("follow")
     committed: list[float] = []
     _write(sandbox, rate, committed)
     deadline = time.monotonic() + _PATIENCE_S
@@ -272,8 +266,6 @@ def _latency(way: Pipeline, sandbox: Sandbox, rate: int) -> list[float]:
         if time.monotonic() > deadline:
             raise TimeoutError(f"{found[-1][1] - before} of {len(committed)} rows are readable")
         time.sleep(0.5)
-    way.job.begin("end")
-    way.job.spent()
     way.connector.stop()
     readable = iter(found)
     written, rows = next(readable)

@@ -1,22 +1,19 @@
-"""python -m bench.peer.pipeline_job lake|plain DIRECTORY ..: the lake's half of a pipeline, in a process whose JVM stays warm.
+"""python -m bench.peer.pipeline_job lake|plain ..: the lake's half of a pipeline, which streams in a process whose JVM gets warm.
 
-lake CONFIG                            minercdc's lake on a connector's configuration
-plain SERVERS PREFIX LAKE TABLE..      the job that one writes first for Debezium's JSON: per table a stream with foreachBatch, from_json,
-                                       the newest change of each key by window, MERGE
+lake CONFIG                        minercdc's lake on a connector's configuration
+plain SERVERS PREFIX LAKE TABLE..  the job that one writes first for Debezium's JSON: per table a stream with foreachBatch, from_json,
+                                   the newest change of each key by window, MERGE
 
-It prints `ready` when Spark has started, and then takes commands from its standard input, a line each:
+It streams at once, prints `ready`, and takes commands from its standard input, a line each:
 
-drain    bring the tables to the end of the topics; prints the CPU and wall seconds that it took
-follow   keep the tables up to date until `end`; prints the CPU seconds
-end      stop what follows, or this process
+drain    wait until the tables have all that is in the topics; prints the CPU seconds of this process and its children until now
+cpu      prints them
+end      stop
 """
 
 from __future__ import annotations
 
-import json
 import sys
-import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -37,27 +34,23 @@ _TIMES = {"DATE": "timestamp_millis", "TIMESTAMP(6)": "timestamp_micros", "TIMES
 
 class _Job(Protocol):
     def drain(self) -> None:
-        """Bring the tables to the end of the topics."""
+        """Wait until the tables have all that is in the topics."""
 
-    def follow(self, end: threading.Event) -> None:
-        """Keep the tables up to date until `end` is set."""
+    def stop(self) -> None:
+        """End the streams."""
 
 
 class _Lake:
     """minercdc's lake, as `minercdc lake` runs it."""
 
     def __init__(self, spark: SparkSession, config: str) -> None:
-        self._spark, self._config = spark, load_config(Path(config))
+        self._lake = start(spark, load_config(Path(config)))
 
     def drain(self) -> None:
-        running = start(self._spark, self._config)
-        try:
-            running.process_all_available()
-        finally:
-            running.stop()
+        self._lake.process_all_available()
 
-    def follow(self, end: threading.Event) -> None:
-        start(self._spark, self._config).await_end(end)
+    def stop(self) -> None:
+        self._lake.stop()
 
 
 class _Plain:
@@ -65,20 +58,17 @@ class _Plain:
 
     def __init__(self, spark: SparkSession, servers: str, prefix: str, lake: str, *tables: str) -> None:
         self._spark, self._servers, self._prefix, self._lake = spark, servers, prefix, lake
-        self._tables = [table for table in ALL if table.name in tables]
+        self._queries = [self._query(table) for table in ALL if table.name in tables]
 
     def drain(self) -> None:
-        queries = [self._query(table, {"availableNow": True}) for table in self._tables]
-        for query in queries:
-            query.awaitTermination()
+        for query in self._queries:
+            query.processAllAvailable()
 
-    def follow(self, end: threading.Event) -> None:
-        queries = [self._query(table, {"processingTime": "0 seconds"}) for table in self._tables]
-        end.wait()
-        for query in queries:
+    def stop(self) -> None:
+        for query in self._queries:
             query.stop()
 
-    def _query(self, table: BenchTable, trigger: dict[str, Any]) -> Any:
+    def _query(self, table: BenchTable) -> Any:
         columns = _columns(table)
         path = f"{self._lake}/{table.name}"
         typed = ", ".join(f"{name} {kind}" for name, (_, _, kind) in columns.items())
@@ -112,7 +102,7 @@ class _Plain:
             )
 
         writer = rows.writeStream.foreachBatch(merge).option("checkpointLocation", f"{path}/_checkpoint")
-        return writer.trigger(**trigger).start()
+        return writer.start()
 
 
 def _columns(table: BenchTable) -> dict[str, tuple[str, str, str]]:
@@ -128,18 +118,6 @@ def _columns(table: BenchTable) -> dict[str, tuple[str, str, str]]:
             kind = _TYPES.get(oracle, oracle.replace("NUMBER", "DECIMAL"))
             found[name] = ("STRING", f"CAST({{}} AS {kind})", kind)
     return found
-
-
-class _Watch:
-    """CPU seconds of this process and its children, the JVM among them, and of what they start later."""
-
-    def __init__(self) -> None:
-        self._wall, self._cpu = time.monotonic(), _cpu()
-
-    def print(self) -> None:
-        spent = {"cpu": _cpu() - self._cpu, "wall": time.monotonic() - self._wall}
-        sys.stdout.write(json.dumps(spent) + "\n")
-        sys.stdout.flush()
 
 
 def _cpu() -> float:
@@ -163,28 +141,21 @@ def main(arguments: Sequence[str]) -> None:
     kind, *rest = arguments
     spark = local_spark("pipeline")
     job = _JOBS[kind](spark, *rest)
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
+    _print("ready")
     for line in sys.stdin:
-        watch = _Watch()
-        match line.strip():
-            case "drain":
-                job.drain()
-            case "follow":
-                _follow(job)
-            case _:
-                break
-        watch.print()
+        command = line.strip()
+        if command == "end":
+            break
+        if command == "drain":
+            job.drain()
+        _print(f"{_cpu():.3f}")
+    job.stop()
     spark.stop()
 
 
-def _follow(job: _Job) -> None:
-    end = threading.Event()
-    thread = threading.Thread(target=job.follow, args=(end,))
-    thread.start()
-    sys.stdin.readline()
-    end.set()
-    thread.join()
+def _print(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
