@@ -125,6 +125,27 @@ cdef extern from "avro.h":
     ctypedef int (*double_of)(const char *, size_t, double *) noexcept
     double_of read_double
 
+cdef extern from "pieces.h":
+    enum: NODE_VALUE, NODE_STRUCT, NODE_PASSED, NODE_WHOLE
+    enum: PIECE_TEXT, PIECE_COPY, PIECE_OPEN, PIECE_OR_NULL, PIECE_MASKED, PIECE_QUOTED, PIECE_SUFFIXED, PIECE_BARE, PIECE_GIVEN
+    enum: PIECE_IS_NULL, PIECE_TIME
+    ctypedef struct node:
+        const char *member
+        const char *until
+        uint32_t member_size, next, until_size
+        uint8_t kind
+    ctypedef struct place:
+        const char *at
+        size_t size
+    ctypedef struct text_piece:
+        const char *text
+        uint32_t text_size, first, last
+        uint8_t kind
+    int find_places(const node *, uint32_t, const char *, size_t, place *)
+    int write_pieces(buffer *, const text_piece *, size_t, const place *)
+    int is_null(const place *)
+    int put_content(buffer *, const place *)
+
 cdef extern from "Python.h":
     double PyOS_string_to_double(const char *, char **, PyObject *) except? -1.0
     char *PyOS_double_to_string(double, char, int, int, int *) except NULL
@@ -170,8 +191,12 @@ CONSTANTS = {
     "AVRO_BOOLEAN": AVRO_BOOLEAN, "AVRO_INTEGER": AVRO_INTEGER, "AVRO_FLOAT": AVRO_FLOAT, "AVRO_DOUBLE": AVRO_DOUBLE,
     "AVRO_STRING": AVRO_STRING, "AVRO_BYTES": AVRO_BYTES, "AVRO_RECORD": AVRO_RECORD, "AVRO_REQUIRED": AVRO_REQUIRED,
     "AVRO_NULL_FIRST": AVRO_NULL_FIRST, "AVRO_NULL_LAST": AVRO_NULL_LAST,
+    "NODE_VALUE": NODE_VALUE, "NODE_STRUCT": NODE_STRUCT, "NODE_PASSED": NODE_PASSED, "NODE_WHOLE": NODE_WHOLE,
+    "PIECE_TEXT": PIECE_TEXT, "PIECE_COPY": PIECE_COPY, "PIECE_OPEN": PIECE_OPEN, "PIECE_OR_NULL": PIECE_OR_NULL,
+    "PIECE_MASKED": PIECE_MASKED, "PIECE_QUOTED": PIECE_QUOTED, "PIECE_SUFFIXED": PIECE_SUFFIXED,
+    "PIECE_BARE": PIECE_BARE, "PIECE_GIVEN": PIECE_GIVEN, "PIECE_IS_NULL": PIECE_IS_NULL, "PIECE_TIME": PIECE_TIME,
 }
-"""The enums of core.h and avro.h, by name."""
+"""The enums of core.h, avro.h and pieces.h, by name."""
 
 OPERATION_CODES = {
     "INTERNAL": CODE_INTERNAL, "INSERT": OPERATION_INSERT, "DELETE": OPERATION_DELETE, "UPDATE": OPERATION_UPDATE,
@@ -233,3 +258,4 @@ include "arrow.pxi"
 include "fetched.pxi"
 include "read.pxi"
 include "avro.pxi"
+include "pieces.pxi"

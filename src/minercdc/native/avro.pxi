@@ -17,7 +17,24 @@ cdef int _double_of(const char *text, size_t size, double *out) noexcept:
 read_double = _double_of
 
 
-cdef class AvroWriter:
+cdef class PayloadWriter:
+    """Writes payloads of one schema."""
+
+    cdef object written(self, bytes document, Py_ssize_t begin, Py_ssize_t end):
+        """The payload that a document has between two bytes, written; None for one that Python has to write."""
+        raise NotImplementedError
+
+    def write(self, bytes document not None, Py_ssize_t begin, Py_ssize_t end):
+        """As `written`.
+
+        :raises IndexError: the document has no such bytes.
+        """
+        if not 0 <= begin <= end <= PyBytes_GET_SIZE(document):
+            raise IndexError("not within the document")
+        return self.written(document, begin, end)
+
+
+cdef class AvroWriter(PayloadWriter):
     """Writes payloads of one schema, after a header.
 
     :param fields: (kind, place of null, bits, member, number of the first field that is not below), in the order of the schema.
@@ -46,10 +63,7 @@ cdef class AvroWriter:
         free(self.fields)
         free(self.out.data)
 
-    def write(self, bytes document, Py_ssize_t begin, Py_ssize_t end):
-        """Header and payload, which is the document between two bytes; None for one that Python has to write."""
-        if not 0 <= begin <= end <= PyBytes_GET_SIZE(document):
-            raise IndexError("not within the document")
+    cdef object written(self, bytes document, Py_ssize_t begin, Py_ssize_t end):
         self.out.size = 0
         put(&self.out, PyBytes_AS_STRING(self.header), PyBytes_GET_SIZE(self.header))
         if not avro_write(&self.out, self.fields, PyBytes_AS_STRING(document) + begin, end - begin):
@@ -60,24 +74,32 @@ cdef class AvroWriter:
         return PyBytes_FromStringAndSize(self.out.data, self.out.size)
 
 
+cdef enum:
+    _MOST_SCHEMAS = 100_000_000
+
+
 def rewrite_records(Records records not None, dict keys, dict values):
     """Whether all records are rewritten; none is where one cannot be, as one whose schema is not known yet.
 
-    :param keys, values: topic -> (text before the payload, AvroWriter); None for a side that stays as it is.
+    :param keys, values: topic -> number of the schema -> PayloadWriter; None for a side that stays as it is.
     """
     cdef Py_ssize_t i, count = PyList_GET_SIZE(records.values)
     cdef list new_keys = [], new_values = []
-    cdef object topic, found
+    cdef object topic, found, last = None
+    cdef dict of_keys = None, of_values = None
     for i in range(count):
         topic = <object>PyList_GET_ITEM(records.topics, i)
+        if topic is not last:
+            of_keys, of_values = keys.get(topic) if keys is not None else None, values.get(topic) if values is not None else None
+            last = topic
         if keys is not None:
             found = <object>PyList_GET_ITEM(records.keys, i)
-            if found is not None and (found := rewritten(keys, topic, found)) is None:
+            if found is not None and (found := rewritten(of_keys, found)) is None:
                 return False
             new_keys.append(found)
         if values is not None:
             found = <object>PyList_GET_ITEM(records.values, i)
-            if found is not None and (found := rewritten(values, topic, found)) is None:
+            if found is not None and (found := rewritten(of_values, found)) is None:
                 return False
             new_values.append(found)
     if keys is not None:
@@ -87,14 +109,17 @@ def rewrite_records(Records records not None, dict keys, dict values):
     return True
 
 
-cdef object rewritten(dict known, object topic, bytes document):
-    cdef tuple of_topic = known.get(topic)
-    cdef bytes head
-    cdef Py_ssize_t size
-    if of_topic is None:
+cdef object rewritten(dict writers, bytes document):
+    """A document, whose schema is a number (`formats.connect.numbered`), in the format of its writer; None where there is none."""
+    cdef const char *at = PyBytes_AS_STRING(document)
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(document), begin = 11
+    cdef int64_t number = 0
+    if writers is None or size < 24 or memcmp(at, b'{"schema":@', 11) != 0:
         return None
-    head = of_topic[0]
-    size = PyBytes_GET_SIZE(head)
-    if PyBytes_GET_SIZE(document) <= size or memcmp(PyBytes_AS_STRING(document), PyBytes_AS_STRING(head), size) != 0:
+    while begin < size and 48 <= at[begin] <= 57 and number < _MOST_SCHEMAS:
+        number = number * 10 + at[begin] - 48
+        begin += 1
+    if size - begin < 12 or memcmp(at + begin, b',"payload":', 11) != 0:
         return None
-    return (<AvroWriter>of_topic[1]).write(document, size, PyBytes_GET_SIZE(document) - 1)
+    writer = writers.get(number)
+    return None if writer is None else (<PayloadWriter>writer).written(document, begin + 11, size - 1)

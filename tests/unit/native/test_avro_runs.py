@@ -58,13 +58,17 @@ def converter(*, values: Any = AvroFormat, keys: bool = True) -> RecordConverter
 
 
 def run_of(statements: Sequence[str]) -> ChangeRun:
-    shapes = ShapeTracker(Tables([TABLE]), TableFilter(), "D", lambda _: None, lambda _: "")
+    return max(runs_of(statements, TABLE), key=lambda run: len(run.rows))  # rows that cannot be scanned are between others
+
+
+def runs_of(statements: Sequence[str], table: TableSchema) -> list[ChangeRun]:
+    """The runs of one transaction; rows that cannot be scanned are left out."""
+    shapes = ShapeTracker(Tables([table]), TableFilter(), "D", lambda _: None, lambda _: "")
     decoder = TransactionDecoder(shapes, HostClock(), DecodingOptions(on_failure="skip", runs=True))
     buffer = transaction_buffer(1 << 30, Path("unused"), native_rows=True)
     for i, sql in enumerate(statements):
-        buffer.append(row_of(sql, code_of(sql), TABLE), RedoAddress("0x1", i + 1))
-    runs = [event for event in decoder.events(buffer.open()[0], INFO) if isinstance(event, ChangeRun)]
-    return max(runs, key=lambda run: len(run.rows))  # rows that cannot be scanned are between others
+        buffer.append(row_of(sql, code_of(sql), table), RedoAddress("0x1", i + 1))
+    return [event for event in decoder.events(buffer.open()[0], INFO) if isinstance(event, ChangeRun)]
 
 
 def both(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+from minercdc import native
 from minercdc.messages.formats.connect import schema_of
-from minercdc.messages.formats.converting import Write
+from minercdc.messages.formats.converting import NativeWrite, Write
 
 
 class JsonFormat:
@@ -20,8 +21,12 @@ class JsonFormat:
     def compile(self, topic: str, schema: bytes) -> Write:
         """A function that returns each payload as it is, with `schemas` in `{"schema":..,"payload":..}`. Neither it nor
         this raises."""
-        if not self._schemas:
-            return lambda document, begin, end: document[begin:end]
-        text = json.dumps(schema_of(schema), separators=(",", ":")).encode()
-        head = b'{"schema":' + text + b',"payload":'
-        return lambda document, begin, end: head + document[begin:end] + b"}"
+        head, tail = b"", b""
+        if self._schemas:
+            text = json.dumps(schema_of(schema), separators=(",", ":")).encode()
+            head, tail = b'{"schema":' + text + b',"payload":', b"}"
+
+        def written(document: bytes, begin: int, end: int) -> bytes:
+            return head + document[begin:end] + tail
+
+        return written if native.rows is None else NativeWrite(native.rows.CutWriter(head, tail), written)

@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from minercdc import native
 from minercdc.errors import DecodeError, RecordSchemaError, ValueDecodeError
 from minercdc.messages.formats.connect import Schema, numbered, schema_of, split
 from minercdc.messages.formats.converting import KEY_HEADERS, rewriting
@@ -14,6 +15,7 @@ from minercdc.messages.transforms.chain import Chain
 from minercdc.messages.transforms.header_values import printed
 from minercdc.messages.transforms.record import BySchema, ConnectRecord, Headers, Typed, typed
 from minercdc.messages.transforms.schemas import OPTIONAL_STRING
+from minercdc.messages.transforms.whole_runs import WholeRuns
 from minercdc.stream.contracts import Record, RecordEncoder, RunEncoder
 from minercdc.stream.events import ChangeEvent, Event
 
@@ -40,6 +42,7 @@ class RecordTransformer:
         self._schemas: dict[bytes, Schema] = {}
         self._heads = BySchema(lambda schema: numbered(schema)[0].encode())
         self._warned: set[tuple[str, str]] = set()
+        self._runs = WholeRuns(self, chain) if native.rows is not None and chain.is_drawn else None
 
     def records(self, records: Iterable[Record]) -> list[Record]:
         """The transformed records, without those that are left out. Raises as `record`."""
@@ -51,18 +54,18 @@ class RecordTransformer:
         :raises DecodeError: a transformation does not fit it, or its new topic is none that a record may go to.
         :raises ConfigError: as `Chain.__call__`.
         """
-        key, value = self._typed(record.key), self._typed(record.value)
+        key, value = self.typed(record.key), self.typed(record.value)
         if (key is None and record.key is not None) or (value is None and record.value is not None):
             return record
         headers: Headers = ()
         if record.headers:
-            headers = tuple((name, _NULL if text is None else self._typed(text) or text) for name, text in record.headers)
+            headers = tuple((name, _NULL if text is None else self.typed(text) or text) for name, text in record.headers)
         given = None if record.key is None else record.partition
         done = self._chain(ConnectRecord(record.topic, key, value, headers, given))
         if done is None:
             return None
         if done.topic != record.topic:
-            self._check_topic(done.topic)
+            self.check_topic(done.topic)
         partition = done.partition
         if done.key is None and partition == given:  # not chosen: rows without a key keep their order, as before
             partition = 0
@@ -75,7 +78,8 @@ class RecordTransformer:
             done.timestamp_ms,
         )
 
-    def _check_topic(self, topic: str) -> None:
+    def check_topic(self, topic: str) -> None:
+        """Raises DecodeError for a topic that no record may be routed to."""
         if (refusal := self._refused.refusal(topic, "")) is not None:
             raise refusal
         if topic in self._topics:
@@ -112,9 +116,10 @@ class RecordTransformer:
         """An encoder of runs whose records are transformed. A run ends before the change of a record that does not fit: the
         publisher encodes that change by itself then, where its error is raised. Raises as `encode_run`, and ConfigError
         as `record`."""
-        return rewriting(encode_run, self.record)
+        return rewriting(encode_run, self.record, self._runs.transformed if self._runs else lambda _: None)
 
-    def _typed(self, document: bytes | None) -> Typed | None:
+    def typed(self, document: bytes | None) -> Typed | None:
+        """A key or value with its schema; None for one without."""
         if document is None:
             return None
         if not document.startswith(b'{"schema":@'):
@@ -132,6 +137,10 @@ class RecordTransformer:
         if found is None:
             found = self._schemas[text] = schema_of(text)
         return found
+
+    def head(self, schema: Schema) -> bytes:
+        """What a key or value of a schema begins with, up to its payload; `}` ends it."""
+        return self._heads(schema)
 
     def _document(self, content: Typed | None) -> bytes | None:
         return None if content is None else self._heads(content.schema) + content.text + b"}"
