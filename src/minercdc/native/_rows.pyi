@@ -155,6 +155,18 @@ class Nodes:
 class PiecesWriter(PayloadWriter):
     def __init__(self, nodes: Nodes, choices: list[list[tuple[int, int, int, bytes]]]) -> None: ...
 
+class ProtobufWriter(PayloadWriter):
+    def __init__(self, fields: list[tuple[int, int, int, int, int, bool, bytes, int]], header: bytes) -> None: ...
+
+class HeaderPrint:
+    def __init__(
+        self,
+        nodes: Nodes,
+        headers: tuple[tuple[str, bytes | int | list[list[tuple[int, int, int, bytes]]] | None], ...],
+        with_nulls: bool = True,
+    ) -> None: ...
+    def headers_of(self, document: bytes, begin: int, end: int) -> tuple[tuple[str, bytes | None], ...] | None: ...
+
 class RecordPlan:
     def __init__(
         self,
@@ -185,5 +197,8 @@ def transform_records(
     otherwise: Callable[[Record], Record | None],
 ) -> Records | None: ...
 def rewrite_records(
-    records: Records, keys: dict[str, dict[int, PayloadWriter]] | None, values: dict[str, dict[int, PayloadWriter]] | None
+    records: Records,
+    keys: dict[str, dict[int, PayloadWriter]] | None,
+    values: dict[str, dict[int, PayloadWriter]] | None,
+    headers: dict[str, dict[int, HeaderPrint]] | None = None,
 ) -> bool: ...

@@ -78,25 +78,37 @@ cdef enum:
     _MOST_SCHEMAS = 100_000_000
 
 
-def rewrite_records(Records records not None, dict keys, dict values):
+def rewrite_records(Records records not None, dict keys, dict values, dict headers=None):
     """Whether all records are rewritten; none is where one cannot be, as one whose schema is not known yet.
 
     :param keys, values: topic -> number of the schema -> PayloadWriter; None for a side that stays as it is.
+    :param headers: topic -> number of the value's schema -> HeaderPrint of headers that are added to those of a record; None for none.
     """
     cdef Py_ssize_t i, count = PyList_GET_SIZE(records.values)
     cdef list new_keys = [], new_values = []
+    cdef dict new_own = {}
     cdef object topic, found, last = None
-    cdef dict of_keys = None, of_values = None
+    cdef dict of_keys = None, of_values = None, of_headers = None
+    cdef tuple own
     for i in range(count):
         topic = <object>PyList_GET_ITEM(records.topics, i)
         if topic is not last:
             of_keys, of_values = keys.get(topic) if keys is not None else None, values.get(topic) if values is not None else None
-            last = topic
+            of_headers, last = headers.get(topic) if headers is not None else None, topic
         if keys is not None:
             found = <object>PyList_GET_ITEM(records.keys, i)
             if found is not None and (found := rewritten(of_keys, found)) is None:
                 return False
             new_keys.append(found)
+        if headers is not None:
+            own = records.own.get(i, ()) + records.headers
+            found = <object>PyList_GET_ITEM(records.values, i)
+            if found is not None:
+                if (found := added_headers(of_headers, found)) is None:
+                    return False
+                own += <tuple>found
+            if own:
+                new_own[i] = own
         if values is not None:
             found = <object>PyList_GET_ITEM(records.values, i)
             if found is not None and (found := rewritten(of_values, found)) is None:
@@ -106,20 +118,39 @@ def rewrite_records(Records records not None, dict keys, dict values):
         records.keys = new_keys
     if values is not None:
         records.values = new_values
+    if headers is not None:
+        records.own, records.headers = new_own, ()
     return True
 
 
-cdef object rewritten(dict writers, bytes document):
-    """A document, whose schema is a number (`formats.connect.numbered`), in the format of its writer; None where there is none."""
+cdef inline Py_ssize_t payload_of(bytes document, int64_t *number):
+    """Where the payload of a document begins whose schema is a number (`formats.connect.numbered`); 0 for another document."""
     cdef const char *at = PyBytes_AS_STRING(document)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(document), begin = 11
-    cdef int64_t number = 0
-    if writers is None or size < 24 or memcmp(at, b'{"schema":@', 11) != 0:
-        return None
-    while begin < size and 48 <= at[begin] <= 57 and number < _MOST_SCHEMAS:
-        number = number * 10 + at[begin] - 48
+    number[0] = 0
+    if size < 24 or memcmp(at, b'{"schema":@', 11) != 0:
+        return 0
+    while begin < size and 48 <= at[begin] <= 57 and number[0] < _MOST_SCHEMAS:
+        number[0] = number[0] * 10 + at[begin] - 48
         begin += 1
     if size - begin < 12 or memcmp(at + begin, b',"payload":', 11) != 0:
+        return 0
+    return begin + 11
+
+
+cdef object rewritten(dict writers, bytes document):
+    """A document in the format of its schema's writer; None where there is none, or Python has to write it."""
+    cdef int64_t number
+    cdef Py_ssize_t begin = payload_of(document, &number)
+    if writers is None or begin == 0 or (writer := writers.get(number)) is None:
         return None
-    writer = writers.get(number)
-    return None if writer is None else (<PayloadWriter>writer).written(document, begin + 11, size - 1)
+    return (<PayloadWriter>writer).written(document, begin, PyBytes_GET_SIZE(document) - 1)
+
+
+cdef object added_headers(dict prints, bytes document):
+    """The headers that a value's record gets; None where they are not known, or Python has to make them."""
+    cdef int64_t number
+    cdef Py_ssize_t begin = payload_of(document, &number)
+    if prints is None or begin == 0 or (made := prints.get(number)) is None:
+        return None
+    return (<HeaderPrint>made).found(document, begin, PyBytes_GET_SIZE(document) - 1)

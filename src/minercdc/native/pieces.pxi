@@ -121,41 +121,31 @@ cdef class CutWriter(PayloadWriter):
 cdef buffer _made  # the text that is being made, under the interpreter's lock
 
 
-cdef object header_of(Nodes nodes, Py_ssize_t number, buffer *out):
-    """The value of a header, None for null; False where Python has to print it."""
-    cdef place *value = &nodes.places[number]
-    if value.at == NULL or is_null(value):
-        return None
-    if value.at[0] != b'"':
-        return PyBytes_FromStringAndSize(value.at, value.size)
-    out.size = 0
-    if not put_content(out, value):
-        return False
-    if out.failed:
-        out.failed = 0
-        raise MemoryError
-    return PyBytes_FromStringAndSize(out.data, out.size)
-
-
 cdef class HeaderPrint:
     """Headers of records, of which some are constant.
 
-    :param headers: (name, text, None for null, or the number of a node whose value is printed).
+    :param headers: (name, content): a text, None for null; the number of a node whose value is printed; or lists of pieces, the first of
+        which that fits is printed.
+    :param with_nulls: whether there are headers of values that are null.
     """
 
     cdef tuple constant  # all of them, where no value is printed
     cdef list headers
     cdef list last  # of each header the pair that was made last
     cdef Nodes nodes
+    cdef bint with_nulls
 
-    def __cinit__(self, Nodes nodes not None, tuple headers not None):
-        self.nodes, self.headers, self.last = nodes, list(headers), [None] * len(headers)
-        self.constant = None
-        if not any(isinstance(content, int) for _, content in headers):
-            self.constant = headers
-        for _, content in headers:
+    def __cinit__(self, Nodes nodes not None, tuple headers not None, bint with_nulls=True):
+        self.nodes, self.with_nulls, self.headers, self.constant = nodes, with_nulls, [], None
+        for name, content in headers:
             if isinstance(content, int) and not 0 <= content < nodes.count:
                 raise ValueError("not a number of a node")
+            if isinstance(content, list):
+                content = [Pieces(nodes, pieces) for pieces in content]
+            self.headers.append((name, content))
+        self.last = [None] * len(self.headers)
+        if not any(isinstance(content, (int, list)) for _, content in headers):
+            self.constant = headers
 
     cdef object made(self, buffer *out):
         """The headers of the payload that was looked at last; None where Python has to make them."""
@@ -166,14 +156,67 @@ cdef class HeaderPrint:
             return self.constant
         for i in range(PyList_GET_SIZE(self.headers)):
             pair = <tuple>PyList_GET_ITEM(self.headers, i)
-            name, content = pair
+            content = <object>PyTuple_GET_ITEM(pair, 1)
             if isinstance(content, int):
-                content = header_of(self.nodes, content, out)
-                if content is False:
-                    return None
-                pair = (name, content)
-            found.append(pair)
+                pair = self.of_value(i, content, out)
+            elif isinstance(content, list):
+                pair = self.of_pieces(<object>PyTuple_GET_ITEM(pair, 0), content, out)
+            if pair is None:
+                return None
+            if self.with_nulls or pair[1] is not None:
+                found.append(pair)
         return tuple(found)
+
+    cdef tuple of_value(self, Py_ssize_t i, Py_ssize_t number, buffer *out):
+        """The header of a value; the one that was made last, where that is the same."""
+        cdef place *value = &self.nodes.places[number]
+        cdef const char *at = value.at
+        cdef Py_ssize_t size = value.size
+        cdef tuple last = <tuple>PyList_GET_ITEM(self.last, i)
+        cdef object name = (<tuple>PyList_GET_ITEM(self.headers, i))[0], content
+        if at == NULL or is_null(value):
+            return name, None
+        if at[0] == 34:
+            at, size = at + 1, size - 2
+            if memchr(at, 92, size) != NULL:
+                out.size = 0
+                if not put_content(out, value):
+                    return None
+                if out.failed:
+                    out.failed = 0
+                    raise MemoryError
+                return name, PyBytes_FromStringAndSize(out.data, out.size)
+        if last is not None:
+            content = last[1]
+            if PyBytes_GET_SIZE(content) == size and memcmp(PyBytes_AS_STRING(content), at, size) == 0:
+                return last
+        last = (name, PyBytes_FromStringAndSize(at, size))
+        self.last[i] = last
+        return last
+
+    cdef tuple of_pieces(self, object name, list choices, buffer *out):
+        """A header of pieces; None where a text in it is escaped."""
+        cdef Pieces pieces
+        for pieces in choices:
+            found = pieces.written(out)
+            if found is not None:
+                if memchr(PyBytes_AS_STRING(found), 92, PyBytes_GET_SIZE(found)) != NULL:
+                    return None
+                return name, found
+        return None
+
+    cdef object found(self, bytes document, Py_ssize_t begin, Py_ssize_t end):
+        """As `made`, of the payload that a document has between two bytes."""
+        return self.made(&_made) if self.nodes.find(document, 0, begin, end) else None
+
+    def headers_of(self, bytes document not None, Py_ssize_t begin, Py_ssize_t end):
+        """As `found`.
+
+        :raises IndexError: the document has no such bytes.
+        """
+        if not 0 <= begin <= end <= PyBytes_GET_SIZE(document):
+            raise IndexError("not within the document")
+        return self.found(document, begin, end)
 
 
 cdef class RecordPlan:

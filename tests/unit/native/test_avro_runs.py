@@ -18,9 +18,8 @@ from minercdc.capture.logminer.session.host_clock import HostClock
 from minercdc.capture.logminer.sql_redo.decoding import DecodingOptions, TransactionDecoder
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.messages.avro.records import AvroFormat
+from minercdc.messages.formats.cloud_events import CloudEventsFormat, CloudEventsOptions
 from minercdc.messages.formats.converting import RecordConverter, Side
-from minercdc.messages.protobuf.records import ProtobufFormat
-from minercdc.messages.protobuf.schema import ProtobufOptions
 from minercdc.messages.registries.registered import ConfluentSchemas
 from minercdc.messages.registries.subjects import TOPIC, subject_names
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -104,9 +103,9 @@ def test_values_that_are_left_to_python_are_there_too() -> None:
 
 
 def test_a_side_in_another_format_is_rewritten_by_python() -> None:
-    def protobuf(registered: ConfluentSchemas) -> ProtobufFormat:
-        return ProtobufFormat(registered, ProtobufOptions(optional=True), skip_known=True)
+    def events(registered: ConfluentSchemas) -> CloudEventsFormat:
+        return CloudEventsFormat(CloudEventsOptions(avro_envelope=True), AvroFormat(registered))
 
-    encoded, expected = both(PLAIN, values=protobuf)
+    encoded, expected = both(PLAIN, values=events)
     assert isinstance(encoded.records, list)
     assert list(encoded.records) == expected

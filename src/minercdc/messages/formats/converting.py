@@ -17,7 +17,7 @@ from minercdc.stream.contracts import EncodedRun, Record, RecordEncoder, RunEnco
 from minercdc.stream.events import ChangeEvent, ChangeRun, Event, ReadRun, SchemaChange, VanishedRow
 
 if TYPE_CHECKING:
-    from minercdc.native._rows import PayloadWriter
+    from minercdc.native._rows import HeaderPrint, PayloadWriter
 
 Write: TypeAlias = Callable[[bytes, int, int], bytes]
 """Rewrites the JSON payload that a document has between two bytes."""
@@ -44,6 +44,24 @@ class NativeWrite:
 
     def __call__(self, document: bytes, begin: int, end: int) -> bytes:
         return self.writer.write(document, begin, end) or self._otherwise(document, begin, end)
+
+
+class NativeHeaders:
+    """A `MakeHeaders` by compiled code; Python makes the headers of other payloads.
+
+    :ivar printer: the compiled one.
+    :param otherwise: makes the others, and raises the errors.
+    """
+
+    __slots__ = ("_otherwise", "printer")
+
+    def __init__(self, printer: HeaderPrint, otherwise: MakeHeaders) -> None:
+        self.printer = printer
+        self._otherwise = otherwise
+
+    def __call__(self, document: bytes, begin: int, end: int) -> Headers:
+        made = self.printer.headers_of(document, begin, end)
+        return self._otherwise(document, begin, end) if made is None else made
 
 
 class Format(Protocol):
@@ -77,6 +95,7 @@ class Side:
 
     :ivar has_headers: whether records get headers.
     :ivar native: topic -> number of the schema -> writer of its payloads, where compiled code writes them; for `rewrite_records`.
+    :ivar native_headers: likewise, what makes the headers of values.
     """
 
     def __init__(self, format: Format) -> None:
@@ -85,6 +104,7 @@ class Side:
         self._headers: dict[tuple[str, bytes], MakeHeaders | None] = {}
         self._heads: dict[str, tuple[bytes, Write]] = {}  # by topic: text before the last record's payload
         self.native: dict[str, dict[int, PayloadWriter]] = {}
+        self.native_headers: dict[str, dict[int, HeaderPrint]] = {}
         self._writers: dict[tuple[str, bytes], Write] = {}
 
     def rewritten(self, topic: str, document: bytes) -> bytes:
@@ -114,7 +134,9 @@ class Side:
         schema, payload = parts
         if (topic, schema) not in self._headers:
             assert isinstance(self._format, FormatWithHeaders)
-            self._headers[topic, schema] = self._format.compile_headers(topic, schema)
+            compiled = self._headers[topic, schema] = self._format.compile_headers(topic, schema)
+            if isinstance(compiled, NativeHeaders) and schema.startswith(b"@"):
+                self.native_headers.setdefault(topic, {})[int(schema[1:])] = compiled.printer
         made = self._headers[topic, schema]
         return made(document, len(document) - len(payload) - 1, len(document) - 1) if made is not None else ()
 
@@ -186,10 +208,15 @@ class RecordConverter:
     def _at_once(self, records: Sequence[Record]) -> Sequence[Record] | None:
         """All records, rewritten by compiled code; None where it does not know one of them. Headers of records that were
         printed natively hold no keys."""
-        if native.rows is None or self._has_headers or not isinstance(records, native.rows.Records):
+        if native.rows is None or not isinstance(records, native.rows.Records):
             return None
         keys, values = (None if side is None else side.native for side in (self._key, self._value))
-        return records if native.rows.rewrite_records(records, keys, values) else None
+        headers = None
+        if self._has_headers:
+            if self._value is None or (self._key is not None and self._key.has_headers):
+                return None
+            headers = self._value.native_headers
+        return records if native.rows.rewrite_records(records, keys, values, headers) else None
 
 
 def rewriting(
