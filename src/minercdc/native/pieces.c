@@ -43,28 +43,45 @@ static int pass_value(reader *in) {
     return in->at > begin;
 }
 
+static void are_nowhere(reader *in, uint32_t first, uint32_t end) {
+    for (uint32_t i = first; i < end; i++) in->places[i].at = NULL;
+}
+
+static int find_value(reader *in, uint32_t number, int depth);
+
+/* The members of a struct, and its braces. */
+static int find_members(reader *in, uint32_t number, int depth) {
+    const node *nodes = in->nodes;
+    if (depth > DEEPEST) return 0;
+    for (uint32_t i = number + 1; i < nodes[number].next; i = nodes[i].next) {
+        if (nodes[i].kind == NODE_REST) {
+            are_nowhere(in, i, nodes[number].next);
+            in->at = in->end;
+            return 1;
+        }
+        if (!takes(in, nodes[i].member, nodes[i].member_size) || !find_value(in, i, depth + 1)) return 0;
+    }
+    return takes(in, "}", 1);
+}
+
 static int find_value(reader *in, uint32_t number, int depth) {
     const node *one = &in->nodes[number];
     const char *begin = in->at;
     if (one->kind == NODE_WHOLE) {
         in->at = in->end;
     } else if (one->kind != NODE_VALUE && takes(in, "null", 4)) {
-        for (uint32_t i = number + 1; i < one->next; i++) in->places[i].at = NULL;
+        are_nowhere(in, number + 1, one->next);
     } else if (one->kind == NODE_VALUE) {
         if (!pass_value(in)) return 0;
     } else if (one->kind == NODE_PASSED) {
         const char *found = memmem(in->at, (size_t)(in->end - in->at), one->until, one->until_size);
         if (found == NULL || *begin != '{') return 0;
-        for (uint32_t i = number + 1; i < one->next; i++) in->places[i].at = NULL;
+        are_nowhere(in, number + 1, one->next);
         in->at = found + 1;
     } else if (number + 1 == one->next) {
         if (!takes(in, "{}", 2)) return 0;
-    } else {
-        if (depth > DEEPEST) return 0;
-        for (uint32_t i = number + 1; i < one->next; i = in->nodes[i].next) {
-            if (!takes(in, in->nodes[i].member, in->nodes[i].member_size) || !find_value(in, i, depth + 1)) return 0;
-        }
-        if (!takes(in, "}", 1)) return 0;
+    } else if (!find_members(in, number, depth)) {
+        return 0;
     }
     in->places[number].at = begin;
     in->places[number].size = (size_t)(in->at - begin);

@@ -11,7 +11,8 @@ enum node_kind {
     NODE_VALUE,  /* a text, number or boolean */
     NODE_STRUCT, /* its members follow it */
     NODE_PASSED, /* a struct whose members are not looked at: it ends with `until` */
-    NODE_WHOLE   /* the whole payload, of which nothing is looked at */
+    NODE_WHOLE,  /* the whole payload, of which nothing is looked at */
+    NODE_REST    /* a member of the payload from which on nothing is looked at */
 };
 
 /* A value and all below it; the members of a struct follow it. */

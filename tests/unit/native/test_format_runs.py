@@ -12,6 +12,8 @@ from tests.native_pair import IS_NATIVE, NO_BOUND
 from tests.unit.messages.test_envelope import encoder
 from tests.unit.native.test_avro_runs import PLAIN, TABLE, converter, run_of, runs_of, schemas
 from tests.unit.native.test_pair import HANDLINGS, SPELLINGS, columns_of, literals
+from tests.unit.native.test_read_pair import ROW_ID
+from tests.unit.native.test_read_pair import run_of as reads
 from tests.unit.native.test_transform_runs import STATEMENTS, records_of, transformer, unwrap
 
 from minercdc import native
@@ -24,7 +26,7 @@ from minercdc.messages.protobuf.records import ProtobufFormat
 from minercdc.messages.protobuf.schema import ProtobufOptions
 from minercdc.schema.table import Column, TableSchema
 from minercdc.stream.contracts import Record, RunEncoder
-from minercdc.stream.events import ChangeRun
+from minercdc.stream.events import ChangeRun, ReadRun
 
 pytestmark = pytest.mark.skipif(not IS_NATIVE, reason="the extension is not in use")
 
@@ -62,7 +64,7 @@ def converting(made: Callable[[Any], Format]) -> RecordConverter:
 
 
 def both(
-    made: Callable[[Any], Format], run: ChangeRun, printing: RunEncoder, monkeypatch: pytest.MonkeyPatch
+    made: Callable[[Any], Format], run: ChangeRun | ReadRun, printing: RunEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[Sequence[Record]], list[Record]]:
     """A run that is written by the extension, and its records in Python, one by one."""
     encode = converting(made).run_encoder(printing)
@@ -106,6 +108,17 @@ def test_rows_of_each_type_are_written_alike(
         for run in runs_of(statements, table):
             found, expected = both(made, run, printing, monkeypatch)
             assert [record for records in found for record in records] == expected
+
+
+@pytest.mark.parametrize("row_id", [ROW_ID, None], ids=str)
+@pytest.mark.parametrize("made", FORMATS.values(), ids=FORMATS)
+def test_rows_of_a_snapshot_are_written_alike(
+    made: Callable[[Any], Format], row_id: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printing = encoder(by_number=(True, True)).encode_run
+    found, expected = both(made, reads(TABLE, [(row_id, "1", "x", 1.5), (row_id, "2", None, None)]), printing, monkeypatch)
+    assert [record for records in found for record in records] == expected
+    assert row_id is None or not isinstance(found[0], list)
 
 
 @pytest.mark.parametrize("name", ["Protobuf", "Avro"])

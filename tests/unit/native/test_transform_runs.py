@@ -13,6 +13,8 @@ from tests.unit.messages.test_envelope import encoder
 from tests.unit.messages.transforms.made import DEBEZIUM, KAFKA, UNWRAP, chain, configured
 from tests.unit.native.test_avro_runs import PLAIN, TABLE, run_of, runs_of
 from tests.unit.native.test_pair import HANDLINGS, SPELLINGS, TEXTS, columns_of, literals
+from tests.unit.native.test_read_pair import ROW_ID
+from tests.unit.native.test_read_pair import run_of as reads
 
 from minercdc.messages.envelope.context_headers import ContextHeaders
 from minercdc.messages.formats.converting import RecordConverter, Side
@@ -21,7 +23,7 @@ from minercdc.messages.transforms.catalog import chain_of
 from minercdc.messages.transforms.encoding import RecordTransformer
 from minercdc.schema.table import Column, TableSchema
 from minercdc.stream.contracts import Record, RunEncoder
-from minercdc.stream.events import ChangeRun
+from minercdc.stream.events import ChangeRun, ReadRun
 from minercdc.values.codec import ValueHandling
 
 pytestmark = pytest.mark.skipif(not IS_NATIVE, reason="the extension is not in use")
@@ -114,7 +116,7 @@ def printing(handling: ValueHandling | None = None, *, context: bool = False, **
 
 def both(
     steps: Sequence[tuple[str, dict[str, str]]],
-    run: ChangeRun,
+    run: ChangeRun | ReadRun,
     handling: ValueHandling | None = None,
     *,
     context: bool = False,
@@ -130,10 +132,10 @@ def both(
     return records_of(encode, run), [one_by_one.record(record) for record in transformed if record is not None]
 
 
-def records_of(encode: RunEncoder, run: ChangeRun) -> list[Sequence[Record]]:
+def records_of(encode: RunEncoder, run: ChangeRun | ReadRun) -> list[Sequence[Record]]:
     """The records of all rows that are printed natively."""
     found, at = list[Sequence[Record]](), 0
-    while at < len(run.rows):
+    while at < (len(run.rows) if isinstance(run, ChangeRun) else len(run)):
         encoded = encode(run, at, NO_BOUND, NO_BOUND)
         found.append(encoded.records)
         at += encoded.rows + 1  # one that Python prints is between
@@ -200,6 +202,31 @@ def test_rows_of_each_type_are_transformed_alike(type_name: str, steps: Any) -> 
         for run in runs_of(statements, table):
             found, expected = both(steps, run, handling)
             assert [record for records in found for record in records] == expected
+
+
+@pytest.mark.parametrize("row_id", [ROW_ID, None], ids=str)
+@pytest.mark.parametrize("steps", CHAINS.values(), ids=CHAINS)
+def test_rows_of_a_snapshot_are_transformed_alike(steps: Any, row_id: str | None) -> None:
+    found, expected = both(steps, reads(TABLE, [(row_id, "1", "x", 1.5), (row_id, "2", None, None)]))
+    assert [record for records in found for record in records] == expected
+    assert not isinstance(found[0], list)
+
+
+def test_records_with_headers_of_their_own_are_transformed_by_python() -> None:
+    whole = """insert into "S"."T"("ID","V","F") values ('1','x','1.5')"""
+    (run,) = runs_of([whole, """update "S"."T" set "V" = 'y' where "ID" = '1'""", whole], TABLE)
+    found, expected = both([unwrap(), HEADER], run)
+    assert [record for records in found for record in records] == expected
+    assert {len(record.headers) for record in expected} == {1, 2}
+
+
+def test_a_step_that_only_python_does_leaves_other_topics_alone() -> None:
+    named = {"orders": (f"{KAFKA}predicates.TopicNameMatches", {"pattern": "orders"})}
+    filtering = (f"{DEBEZIUM}Filter", {"language": "cel", "condition": "value.op == 'd'", "predicate": "orders"})
+    made = RecordTransformer(chain_of(configured(chain(unwrap(), filtering, **named)).transforms))
+    found = records_of(made.run_encoder(printing()), run_of(PLAIN))
+    assert not any(isinstance(records, list) for records in found)
+    assert [record.value for records in found for record in records][-1] is None
 
 
 def test_versions_of_a_table_have_plans_of_their_own() -> None:

@@ -235,7 +235,7 @@ def rewriting(
         while most_records > 0:
             encoded = encode_run(run, begin, most_records, most_bytes)
             if (whole := at_once(encoded.records)) is not None:
-                return encoded._replace(records=whole)
+                return encoded if whole is encoded.records else encoded._replace(records=whole)
             done: list[Record] = []
             fitting = 0
             try:

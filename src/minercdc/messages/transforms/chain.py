@@ -30,7 +30,8 @@ class Chain:
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
-        self.is_drawn = all(step.draw is not None for step in steps)  # whether `drawn` can say anything
+        # Whether `drawn` says something of any record.
+        self.is_drawn = all(step.draw is not None or step.applies is not None for step in steps)
 
     def __call__(self, record: ConnectRecord) -> ConnectRecord | None:
         """What the chain makes of a record; None when it is left out.

@@ -204,6 +204,8 @@ class Document:
     def _node(self, number: int, looked_at: set[int], constants: Mapping[str, int]) -> Node:
         one = self._values[number]
         following, until = one.end, b""
+        if one.parent == 0 and number < self.of_value and looked_at.isdisjoint(range(number, self.of_value)):
+            return constants["NODE_REST"], one.member, following, until
         if one.schema["type"] != "struct":
             return constants["NODE_VALUE"], one.member, following, until
         if one.parent is None and looked_at.isdisjoint(range(number + 1, one.end)):
