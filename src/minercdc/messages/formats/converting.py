@@ -79,6 +79,17 @@ class Format(Protocol):
 
 
 @runtime_checkable
+class FinishingRuns(Protocol):
+    """An encoder of runs that can write JSON without schemas itself, for less than it costs to rewrite its records."""
+
+    def without_schemas(self, finish: Callable[[Record], Record]) -> RunEncoder:
+        """An encoder of runs whose keys and values are payloads.
+
+        :param finish: makes such a record of one with schemas; it may raise DecodeError.
+        """
+
+
+@runtime_checkable
 class FormatWithHeaders(Format, Protocol):
     """A format whose records may have headers of their own."""
 
@@ -94,6 +105,7 @@ class Side:
     """The keys, or the values, of all records.
 
     :ivar has_headers: whether records get headers.
+    :ivar is_payload: whether the format is the payload as it is.
     :ivar native: topic -> number of the schema -> writer of its payloads, where compiled code writes them; for `rewrite_records`.
     :ivar native_headers: likewise, what makes the headers of values.
     """
@@ -101,6 +113,7 @@ class Side:
     def __init__(self, format: Format) -> None:
         self._format = format
         self.has_headers = isinstance(format, FormatWithHeaders) and format.has_headers
+        self.is_payload = bool(getattr(format, "is_payload", False))
         self._headers: dict[tuple[str, bytes], MakeHeaders | None] = {}
         self._heads: dict[str, tuple[bytes, Write]] = {}  # by topic: text before the last record's payload
         self.native: dict[str, dict[int, PayloadWriter]] = {}
@@ -203,6 +216,8 @@ class RecordConverter:
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
         """An encoder of runs whose records are rewritten; see `rewriting`. It raises as `encode_run`, and as `record`."""
+        if isinstance(encode_run, FinishingRuns) and all(side and side.is_payload for side in (self._key, self._value)):
+            return encode_run.without_schemas(self.record)
         return rewriting(encode_run, self.record, self._at_once)
 
     def _at_once(self, records: Sequence[Record]) -> Sequence[Record] | None:

@@ -13,10 +13,12 @@ class JsonFormat:
     """JSON of one side of the records, key or value (formats.converting.Format).
 
     :param schemas: whether the schema is written, too.
+    :ivar is_payload: whether it is not.
     """
 
     def __init__(self, *, schemas: bool) -> None:
         self._schemas = schemas
+        self.is_payload = not schemas
 
     def compile(self, topic: str, schema: bytes) -> Write:
         """A function that returns each payload as it is, with `schemas` in `{"schema":..,"payload":..}`. Neither it nor

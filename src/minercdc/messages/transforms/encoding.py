@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from minercdc import native
 from minercdc.errors import DecodeError, RecordSchemaError, ValueDecodeError
@@ -16,8 +16,8 @@ from minercdc.messages.transforms.header_values import printed
 from minercdc.messages.transforms.record import BySchema, ConnectRecord, Headers, Typed, typed
 from minercdc.messages.transforms.schemas import OPTIONAL_STRING
 from minercdc.messages.transforms.whole_runs import WholeRuns
-from minercdc.stream.contracts import Record, RecordEncoder, RunEncoder
-from minercdc.stream.events import ChangeEvent, Event
+from minercdc.stream.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
+from minercdc.stream.events import ChangeEvent, ChangeRun, Event, ReadRun
 
 _log = logging.getLogger(__name__)
 _HEAD = len(b'{"schema":')
@@ -42,7 +42,6 @@ class RecordTransformer:
         self._schemas: dict[bytes, Schema] = {}
         self._heads = BySchema(lambda schema: numbered(schema)[0].encode())
         self._warned: set[tuple[str, str]] = set()
-        self._runs = WholeRuns(self, chain) if native.rows is not None and chain.is_drawn else None
 
     def records(self, records: Iterable[Record]) -> list[Record]:
         """The transformed records, without those that are left out. Raises as `record`."""
@@ -116,7 +115,7 @@ class RecordTransformer:
         """An encoder of runs whose records are transformed. A run ends before the change of a record that does not fit: the
         publisher encodes that change by itself then, where its error is raised. Raises as `encode_run`, and ConfigError
         as `record`."""
-        return rewriting(encode_run, self.record, self._runs.transformed if self._runs else lambda _: None)
+        return _TransformingRuns(encode_run, self, self._chain)
 
     def typed(self, document: bytes | None) -> Typed | None:
         """A key or value with its schema; None for one without."""
@@ -144,6 +143,31 @@ class RecordTransformer:
 
     def _document(self, content: Typed | None) -> bytes | None:
         return None if content is None else self._heads(content.schema) + content.text + b"}"
+
+
+class _TransformingRuns:
+    """An encoder of runs whose records are transformed (converting.FinishingRuns)."""
+
+    def __init__(self, encode_run: RunEncoder, transformer: RecordTransformer, chain: Chain) -> None:
+        self._encode_run, self._transformer, self._chain = encode_run, transformer, chain
+        self._rewritten = rewriting(encode_run, transformer.record, self._whole(None))
+
+    def __call__(self, run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
+        return self._rewritten(run, begin, most_records, most_bytes)
+
+    def without_schemas(self, finish: Callable[[Record], Record]) -> RunEncoder:
+        """See `FinishingRuns`."""
+
+        def finished(record: Record) -> Record | None:
+            done = self._transformer.record(record)
+            return None if done is None else finish(done)
+
+        return rewriting(self._encode_run, finished, self._whole(finish))
+
+    def _whole(self, finish: Callable[[Record], Record] | None) -> Callable[[Sequence[Record]], Sequence[Record] | None]:
+        if native.rows is None or not self._chain.is_drawn:
+            return lambda _: None
+        return WholeRuns(self._transformer, self._chain, finish).transformed
 
 
 class _TransformingEncoder:

@@ -6,7 +6,7 @@ transformed in Python, and drawn beside (`drawn`): where the drawing gives the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -64,10 +64,11 @@ class WholeRuns:
     """The plans of a chain; needs the extension.
 
     :param transformer: by which Python transforms a record.
+    :param finish: takes the schemas out of a transformed record; None where they stay.
     """
 
-    def __init__(self, transformer: Transformer, chain: Chain) -> None:
-        self._transformer, self._chain = transformer, chain
+    def __init__(self, transformer: Transformer, chain: Chain, finish: Callable[[Record], Record] | None = None) -> None:
+        self._transformer, self._chain, self._finish = transformer, chain, finish
         # By the headers that all records of a run have, as `extended.headers.enabled` gives them.
         self._by_headers: dict[Headers, tuple[_Shapes, dict[tuple[str, bytes | None, bytes | None], _Kinds]]] = {}
         self._routed: set[str] = set()  # topics that plans name instead of those of their records
@@ -86,6 +87,10 @@ class WholeRuns:
 
         def otherwise(record: Record) -> Record | None:
             done = self._transformer.record(record)
+            if done is record:  # without schemas
+                return record if self._finish is None else self._finish(record)
+            if done is not None and self._finish is not None:
+                done = self._finish(done)
             if record.headers == headers:
                 self._learn(record, done, shapes, known)
             return done
@@ -167,6 +172,8 @@ class WholeRuns:
             if made is not None or drawn is not None:
                 raise NotDrawn
             return None
+        if self._finish is not None:
+            return pieces(document, drawn, native.rows.CONSTANTS)
         if made is given and drawn == Place(number):
             return True
         return pieces(document, drawn, native.rows.CONSTANTS, self._transformer.head(made.schema), b"}")
