@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.unit.native.test_pair import HANDLINGS, SPELLINGS, TEXTS, columns_of,
 from tests.unit.native.test_read_pair import ROW_ID
 from tests.unit.native.test_read_pair import run_of as reads
 
+from minercdc.config.transforms.chain import Transformation
 from minercdc.messages.envelope.context_headers import ContextHeaders
 from minercdc.messages.formats.converting import RecordConverter, Side
 from minercdc.messages.formats.json_format import JsonFormat
@@ -102,7 +104,12 @@ BY_PYTHON: Mapping[str, Sequence[tuple[str, dict[str, str]]]] = {
 
 
 def transformer(steps: Sequence[tuple[str, dict[str, str]]]) -> RecordTransformer:
-    return RecordTransformer(chain_of(configured(chain(*steps, **TOMBSTONE)).transforms))
+    return RecordTransformer(chain_of(transformations(frozenset(chain(*steps, **TOMBSTONE).items()))))
+
+
+@cache
+def transformations(properties: frozenset[tuple[str, str]]) -> Sequence[Transformation]:
+    return configured(dict(properties)).transforms
 
 
 def converter(*, schemas: bool) -> RecordConverter:
