@@ -140,10 +140,65 @@ class ReadPrinter:
         self, rows: Sequence[tuple[Any, ...]], begin: int, most_records: int, most_bytes: int, source: bytes, end: bytes
     ) -> tuple[Records, int]: ...
 
-class AvroWriter:
-    def __init__(self, fields: list[tuple[int, int, int, bytes, int]], header: bytes) -> None: ...
+class PayloadWriter:
     def write(self, document: bytes, begin: int, end: int) -> bytes | None: ...
 
+class AvroWriter(PayloadWriter):
+    def __init__(self, fields: list[tuple[int, int, int, bytes, int]], header: bytes) -> None: ...
+
+class CutWriter(PayloadWriter):
+    def __init__(self, head: bytes, tail: bytes) -> None: ...
+
+class Nodes:
+    def __init__(self, nodes: list[tuple[int, bytes, int, bytes]]) -> None: ...
+
+class PiecesWriter(PayloadWriter):
+    def __init__(self, nodes: Nodes, choices: list[list[tuple[int, int, int, bytes]]]) -> None: ...
+
+class ProtobufWriter(PayloadWriter):
+    def __init__(self, fields: list[tuple[int, int, int, int, int, bool, bytes, int]], header: bytes) -> None: ...
+
+class HeaderPrint:
+    def __init__(
+        self,
+        nodes: Nodes,
+        headers: tuple[tuple[str, bytes | int | list[list[tuple[int, int, int, bytes]]] | None], ...],
+        with_nulls: bool = True,
+    ) -> None: ...
+    def headers_of(self, document: bytes, begin: int, end: int) -> tuple[tuple[str, bytes | None], ...] | None: ...
+
+class RecordPlan:
+    def __init__(
+        self,
+        nodes: Nodes,
+        topic: str | None,
+        key: bool | list[tuple[int, int, int, bytes]] | None,
+        value: bool | list[tuple[int, int, int, bytes]] | None,
+        headers: tuple[tuple[str, bytes | int | None], ...],
+    ) -> None: ...
+
+class RecordShape:
+    def __init__(
+        self,
+        heads: tuple[bytes | None, bytes | None],
+        nodes: Nodes,
+        of_value: int,
+        looks: tuple[bool, bool],
+        rows: tuple[int, int] | tuple[()],
+        plans: Sequence[RecordPlan | None],
+    ) -> None: ...
+    def made(
+        self, key: bytes | None, value: bytes | None
+    ) -> tuple[str | None, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]] | None: ...
+
+def transform_records(
+    records: Records,
+    shapes: dict[str, tuple[RecordShape | None, RecordShape | None]],
+    otherwise: Callable[[Record], Record | None],
+) -> Records | None: ...
 def rewrite_records(
-    records: Records, keys: dict[str, tuple[bytes, AvroWriter]] | None, values: dict[str, tuple[bytes, AvroWriter]] | None
+    records: Records,
+    keys: dict[str, dict[int, PayloadWriter]] | None,
+    values: dict[str, dict[int, PayloadWriter]] | None,
+    headers: dict[str, dict[int, HeaderPrint]] | None = None,
 ) -> bool: ...

@@ -25,7 +25,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcmp, memcpy, memset, strlen
+from libc.string cimport memchr, memcmp, memcpy, memset, strlen
 
 from minercdc.stream.contracts import Record
 from minercdc.errors import MiningSessionError, ValueDecodeError
@@ -125,6 +125,37 @@ cdef extern from "avro.h":
     ctypedef int (*double_of)(const char *, size_t, double *) noexcept
     double_of read_double
 
+cdef extern from "pieces.h":
+    enum: NODE_VALUE, NODE_STRUCT, NODE_PASSED, NODE_WHOLE, NODE_REST
+    enum: PIECE_TEXT, PIECE_COPY, PIECE_OPEN, PIECE_OR_NULL, PIECE_MASKED, PIECE_QUOTED, PIECE_SUFFIXED, PIECE_BARE, PIECE_GIVEN
+    enum: PIECE_IS_NULL, PIECE_TIME
+    ctypedef struct node:
+        const char *member
+        const char *until
+        uint32_t member_size, next, until_size
+        uint8_t kind
+    ctypedef struct place:
+        const char *at
+        size_t size
+    ctypedef struct text_piece:
+        const char *text
+        uint32_t text_size, first, last
+        uint8_t kind
+    int find_places(const node *, uint32_t, const char *, size_t, place *)
+    int write_pieces(buffer *, const text_piece *, size_t, const place *)
+    int is_null(const place *)
+    int put_content(buffer *, const place *)
+
+cdef extern from "protobuf.h":
+    enum: PROTOBUF_BOOLEAN, PROTOBUF_INTEGER, PROTOBUF_FLOAT, PROTOBUF_DOUBLE, PROTOBUF_STRING, PROTOBUF_BYTES, PROTOBUF_MESSAGE
+    enum: PROTOBUF_DECIMAL, PROTOBUF_DATE, PROTOBUF_TIME, PROTOBUF_STAMP, PROTOBUF_PLAIN, PROTOBUF_EXPLICIT, PROTOBUF_WRAPPED
+    ctypedef struct protobuf_field:
+        const char *member
+        uint32_t member_size, next, number
+        int32_t scale
+        uint8_t kind, presence, bits, may_be_null
+    int protobuf_write(buffer *, const protobuf_field *, const char *, size_t)
+
 cdef extern from "Python.h":
     double PyOS_string_to_double(const char *, char **, PyObject *) except? -1.0
     char *PyOS_double_to_string(double, char, int, int, int *) except NULL
@@ -170,8 +201,17 @@ CONSTANTS = {
     "AVRO_BOOLEAN": AVRO_BOOLEAN, "AVRO_INTEGER": AVRO_INTEGER, "AVRO_FLOAT": AVRO_FLOAT, "AVRO_DOUBLE": AVRO_DOUBLE,
     "AVRO_STRING": AVRO_STRING, "AVRO_BYTES": AVRO_BYTES, "AVRO_RECORD": AVRO_RECORD, "AVRO_REQUIRED": AVRO_REQUIRED,
     "AVRO_NULL_FIRST": AVRO_NULL_FIRST, "AVRO_NULL_LAST": AVRO_NULL_LAST,
+    "NODE_VALUE": NODE_VALUE, "NODE_STRUCT": NODE_STRUCT, "NODE_PASSED": NODE_PASSED, "NODE_WHOLE": NODE_WHOLE, "NODE_REST": NODE_REST,
+    "PIECE_TEXT": PIECE_TEXT, "PIECE_COPY": PIECE_COPY, "PIECE_OPEN": PIECE_OPEN, "PIECE_OR_NULL": PIECE_OR_NULL,
+    "PIECE_MASKED": PIECE_MASKED, "PIECE_QUOTED": PIECE_QUOTED, "PIECE_SUFFIXED": PIECE_SUFFIXED,
+    "PIECE_BARE": PIECE_BARE, "PIECE_GIVEN": PIECE_GIVEN, "PIECE_IS_NULL": PIECE_IS_NULL, "PIECE_TIME": PIECE_TIME,
+    "PROTOBUF_BOOLEAN": PROTOBUF_BOOLEAN, "PROTOBUF_INTEGER": PROTOBUF_INTEGER, "PROTOBUF_FLOAT": PROTOBUF_FLOAT,
+    "PROTOBUF_DOUBLE": PROTOBUF_DOUBLE, "PROTOBUF_STRING": PROTOBUF_STRING, "PROTOBUF_BYTES": PROTOBUF_BYTES,
+    "PROTOBUF_MESSAGE": PROTOBUF_MESSAGE, "PROTOBUF_DECIMAL": PROTOBUF_DECIMAL, "PROTOBUF_DATE": PROTOBUF_DATE,
+    "PROTOBUF_TIME": PROTOBUF_TIME, "PROTOBUF_STAMP": PROTOBUF_STAMP, "PROTOBUF_PLAIN": PROTOBUF_PLAIN,
+    "PROTOBUF_EXPLICIT": PROTOBUF_EXPLICIT, "PROTOBUF_WRAPPED": PROTOBUF_WRAPPED,
 }
-"""The enums of core.h and avro.h, by name."""
+"""The enums of core.h, avro.h, pieces.h and protobuf.h, by name."""
 
 OPERATION_CODES = {
     "INTERNAL": CODE_INTERNAL, "INSERT": OPERATION_INSERT, "DELETE": OPERATION_DELETE, "UPDATE": OPERATION_UPDATE,
@@ -233,3 +273,5 @@ include "arrow.pxi"
 include "fetched.pxi"
 include "read.pxi"
 include "avro.pxi"
+include "pieces.pxi"
+include "protobuf.pxi"

@@ -3,6 +3,8 @@
    Each input lies in memory of exactly its size, so that a byte read beyond it is found. What is accepted is printed in every way. */
 #include "avro.h"
 #include "core.h"
+#include "pieces.h"
+#include "protobuf.h"
 #include "store.h"
 
 #include <stdio.h>
@@ -271,8 +273,70 @@ static long fuzz_avro(void) {
     return written;
 }
 
+/* A damaged payload in memory of exactly its size. */
+static char *damaged_payload(size_t *size) {
+    char text[MOST + 1];
+    *size = damaged(text, PAYLOADS, COUNT(PAYLOADS));
+    char *exact = malloc(*size ? *size : 1);
+    memcpy(exact, text, *size);
+    return exact;
+}
+
+static long fuzz_protobuf(void) {
+    static const protobuf_field FIELDS[] = {
+        {"", 0, 10, 0, 0, PROTOBUF_MESSAGE, PROTOBUF_PLAIN, 0, 0},
+        {"{\"b\":", 5, 2, 1, 0, PROTOBUF_BOOLEAN, PROTOBUF_EXPLICIT, 0, 1},
+        {",\"i\":", 5, 3, 2, 0, PROTOBUF_INTEGER, PROTOBUF_PLAIN, 8, 0},
+        {",\"l\":", 5, 4, 3000, 0, PROTOBUF_STAMP, PROTOBUF_PLAIN, 0, 1},
+        {",\"f\":", 5, 5, 4, 0, PROTOBUF_FLOAT, PROTOBUF_WRAPPED, 0, 1},
+        {",\"d\":", 5, 6, 5, 0, PROTOBUF_DOUBLE, PROTOBUF_PLAIN, 0, 0},
+        {",\"s\":", 5, 7, 6, 0, PROTOBUF_STRING, PROTOBUF_WRAPPED, 0, 0},
+        {",\"y\":", 5, 8, 7, -2, PROTOBUF_DECIMAL, PROTOBUF_PLAIN, 0, 0},
+        {",\"r\":", 5, 10, 8, 0, PROTOBUF_MESSAGE, PROTOBUF_PLAIN, 0, 1},
+        {"{\"n\":", 5, 10, 1, 0, PROTOBUF_DATE, PROTOBUF_PLAIN, 0, 1},
+    };
+    size_t size;
+    char *exact = damaged_payload(&size);
+    buffer out = {0};
+    int written = protobuf_write(&out, FIELDS, exact, size);
+    if (out.size > 48 * COUNT(FIELDS) + size) abort(); /* the room that it counts on */
+    free(out.data);
+    free(exact);
+    return written;
+}
+
+static long fuzz_pieces(void) {
+    static const node STRUCTS[] = {
+        {"", 0, 10, "", 0, NODE_STRUCT}, {"{\"b\":", 5, 2, "", 0, NODE_VALUE}, {",\"i\":", 5, 3, "", 0, NODE_VALUE},
+        {",\"l\":", 5, 4, "", 0, NODE_VALUE}, {",\"f\":", 5, 5, "", 0, NODE_VALUE}, {",\"d\":", 5, 6, "", 0, NODE_VALUE},
+        {",\"s\":", 5, 7, "", 0, NODE_VALUE}, {",\"y\":", 5, 8, "", 0, NODE_VALUE}, {",\"r\":", 5, 10, "", 0, NODE_STRUCT},
+        {"{\"n\":", 5, 10, "", 0, NODE_VALUE},
+    };
+    node nodes[COUNT(STRUCTS)];
+    place places[COUNT(STRUCTS)] = {0};
+    size_t size;
+    char *exact = damaged_payload(&size);
+    buffer out = {0};
+    memcpy(nodes, STRUCTS, sizeof nodes);
+    uint32_t other = below(4); /* as they are, or the last struct passed, or nothing from a member on, or nothing at all looked at */
+    if (other == 1) nodes[8].kind = NODE_PASSED, nodes[8].until = "}}", nodes[8].until_size = 2;
+    if (other == 2) nodes[1 + below(8)].kind = NODE_REST;
+    if (other == 3) nodes[0].kind = NODE_WHOLE;
+    int found = find_places(nodes, 0, exact, size, places);
+    for (uint8_t kind = PIECE_TEXT; found && kind <= PIECE_TIME; kind++)
+        for (uint32_t first = 0; first < COUNT(nodes); first++) {
+            text_piece one = {"x", 1, first, below(COUNT(nodes)), kind};
+            write_pieces(&out, &one, 1, places);
+        }
+    for (size_t i = 0; found && i < COUNT(nodes); i++)
+        if (places[i].at != NULL && (is_null(&places[i]) || put_content(&out, &places[i]))) out.size = 0;
+    free(out.data);
+    free(exact);
+    return found;
+}
+
 int main(int count, char **arguments) {
-    long inputs = count > 1 ? atol(arguments[1]) : 100000, accepted = 0, payloads = 0;
+    long inputs = count > 1 ? atol(arguments[1]) : 100000, accepted = 0, payloads = 0, messages = 0, pieces = 0;
     scan_table table;
     buffer out = {0};
     cell before[COLUMNS], after[COLUMNS];
@@ -301,8 +365,10 @@ int main(int count, char **arguments) {
         if (operation != OPERATION_NONE) print_all(exact, before, after, operation, &out);
         free(exact);
         payloads += fuzz_avro();
+        messages += fuzz_protobuf();
+        pieces += fuzz_pieces();
     }
-    if (payloads < inputs / 20) return fprintf(stderr, "hardly any payload was written\n"), 1;
+    if (payloads < inputs / 20 || messages < inputs / 20 || pieces < inputs / 20) return fprintf(stderr, "hardly any payload was written\n"), 1;
     scan_table_free(&table);
     free(out.data);
     printf("%ld inputs, %ld accepted\n", inputs, accepted);

@@ -18,9 +18,8 @@ from minercdc.capture.logminer.session.host_clock import HostClock
 from minercdc.capture.logminer.sql_redo.decoding import DecodingOptions, TransactionDecoder
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.messages.avro.records import AvroFormat
+from minercdc.messages.formats.cloud_events import CloudEventsFormat, CloudEventsOptions
 from minercdc.messages.formats.converting import RecordConverter, Side
-from minercdc.messages.protobuf.records import ProtobufFormat
-from minercdc.messages.protobuf.schema import ProtobufOptions
 from minercdc.messages.registries.registered import ConfluentSchemas
 from minercdc.messages.registries.subjects import TOPIC, subject_names
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -58,13 +57,17 @@ def converter(*, values: Any = AvroFormat, keys: bool = True) -> RecordConverter
 
 
 def run_of(statements: Sequence[str]) -> ChangeRun:
-    shapes = ShapeTracker(Tables([TABLE]), TableFilter(), "D", lambda _: None, lambda _: "")
+    return max(runs_of(statements, TABLE), key=lambda run: len(run.rows))  # rows that cannot be scanned are between others
+
+
+def runs_of(statements: Sequence[str], table: TableSchema) -> list[ChangeRun]:
+    """The runs of one transaction; rows that cannot be scanned are left out."""
+    shapes = ShapeTracker(Tables([table]), TableFilter(), "D", lambda _: None, lambda _: "")
     decoder = TransactionDecoder(shapes, HostClock(), DecodingOptions(on_failure="skip", runs=True))
     buffer = transaction_buffer(1 << 30, Path("unused"), native_rows=True)
     for i, sql in enumerate(statements):
-        buffer.append(row_of(sql, code_of(sql), TABLE), RedoAddress("0x1", i + 1))
-    runs = [event for event in decoder.events(buffer.open()[0], INFO) if isinstance(event, ChangeRun)]
-    return max(runs, key=lambda run: len(run.rows))  # rows that cannot be scanned are between others
+        buffer.append(row_of(sql, code_of(sql), table), RedoAddress("0x1", i + 1))
+    return [event for event in decoder.events(buffer.open()[0], INFO) if isinstance(event, ChangeRun)]
 
 
 def both(
@@ -100,9 +103,9 @@ def test_values_that_are_left_to_python_are_there_too() -> None:
 
 
 def test_a_side_in_another_format_is_rewritten_by_python() -> None:
-    def protobuf(registered: ConfluentSchemas) -> ProtobufFormat:
-        return ProtobufFormat(registered, ProtobufOptions(optional=True), skip_known=True)
+    def events(registered: ConfluentSchemas) -> CloudEventsFormat:
+        return CloudEventsFormat(CloudEventsOptions(avro_envelope=True), AvroFormat(registered))
 
-    encoded, expected = both(PLAIN, values=protobuf)
+    encoded, expected = both(PLAIN, values=events)
     assert isinstance(encoded.records, list)
     assert list(encoded.records) == expected

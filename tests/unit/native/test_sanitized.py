@@ -27,7 +27,10 @@ def test_damaged_statements_neither_crash_nor_read_beyond_their_end(tmp_path: Pa
     program = tmp_path / "fuzz"
     if subprocess.run(_TRIAL, input=b"int main(void){return 0;}", check=False).returncode:
         pytest.skip("the compiler has no sanitizers")
-    sources = [_HERE / "fuzz.c", *(_CORE / name for name in ("scan.c", "print.c", "store.c", "avro.c"))]
+    sources = [
+        _HERE / "fuzz.c",
+        *(_CORE / name for name in ("scan.c", "print.c", "store.c", "avro.c", "pieces.c", "protobuf.c")),
+    ]
     subprocess.run(["cc", *_FLAGS, f"-I{_CORE}", "-o", program, *sources], check=True)
     ended = subprocess.run([program, str(_INPUTS), _SEED], capture_output=True, text=True, check=False)
     print(ended.stdout)

@@ -19,11 +19,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
+from minercdc import native
 from minercdc.errors import DecodeError, RecordSchemaError
 from minercdc.messages.avro.records import AvroFormat
+from minercdc.messages.formats.cloud_events_native import EventPlan
 from minercdc.messages.formats.connect import Schema, schema_of
-from minercdc.messages.formats.converting import MakeHeaders, Write
+from minercdc.messages.formats.converting import MakeHeaders, NativeHeaders, NativeWrite, Write
 from minercdc.messages.formats.json_format import JsonFormat
+from minercdc.messages.transforms.drawn import NotDrawn
 
 _DEBEZIUM = "io.debezium."
 _DATA = "io.debezium.connector.oracle.Data"
@@ -83,8 +86,9 @@ class CloudEventsFormat:
             _check_other(topic, connect)
             return self._others.compile(topic, schema)
         data, data_schema = self._data(topic, fields)
+        plan = self._plan(connect, fields)
         if self._options.binary:
-            return lambda document, begin, end: data(document, begin, _place(topic, document, begin, end))
+            return _in_binary(topic, data, plan, self._data_frame(fields))
         attributes = _attributes(fields, data_schema, self._content_type, extensions=self._options.extensions)
         if self._options.avro_envelope:
             return self._in_avro(topic, fields, attributes, data)
@@ -98,7 +102,21 @@ class CloudEventsFormat:
                 content = b'"' + base64.b64encode(content) + b'"'
             return text[:-1].encode() + b',"data":' + content + b"}"
 
-        return written
+        if native.rows is None or plan is None:
+            return written
+        events = plan.structured(
+            self._content_type, plan.data(*self._data_frame(fields)), extensions=self._options.extensions
+        )
+        return NativeWrite(native.rows.PiecesWriter(plan.nodes(native.rows.Nodes), events), written)
+
+    def _plan(self, envelope: Schema, fields: Mapping[str, Schema]) -> EventPlan | None:
+        """How the extension writes these envelopes; None where Python does."""
+        if native.rows is None or self._avro is not None:
+            return None
+        try:
+            return EventPlan(envelope, fields, native.rows.CONSTANTS, _extension, tuple(_TRANSACTION.values()))
+        except NotDrawn:
+            return None
 
     def compile_headers(self, topic: str, schema: bytes) -> MakeHeaders | None:
         """A function that makes the attributes of an event as headers, in binary mode; None in structured mode, and for
@@ -115,7 +133,11 @@ class CloudEventsFormat:
             content = ("content-type", found.pop("datacontenttype").encode())
             return (content, *((f"ce_{name}", str(value).encode()) for name, value in found.items() if value is not None))
 
-        return made
+        plan = self._plan(schema_of(schema), fields)
+        if native.rows is None or plan is None:
+            return made
+        headers = plan.headers(self._content_type, extensions=self._options.extensions)
+        return NativeHeaders(native.rows.HeaderPrint(plan.nodes(native.rows.Nodes), headers, False), made)
 
     @property
     def _content_type(self) -> str:
@@ -124,8 +146,8 @@ class CloudEventsFormat:
     def _data(self, topic: str, fields: Mapping[str, Schema]) -> tuple[Callable[[bytes, int, int], bytes], str]:
         """A function that writes `data` of what is before `source`, and the URL of its schema or '' for none; the schema
         is registered, or found, at once."""
-        schema: Schema = {"type": "struct", "fields": [fields["before"], fields["after"]], "optional": False, "name": _DATA}
         if self._avro is not None:
+            schema = _data_schema(fields)
             subject = f"{topic}-data" if self._options.avro_envelope else topic
             write, number = self._avro.compiled(subject, schema)
             url = f"{self._avro.schemas.url}/schemas/ids/{number}"
@@ -135,10 +157,14 @@ class CloudEventsFormat:
                 return write(payload, 0, len(payload))
 
             return in_avro, url
+        head, tail = (text.encode() for text in self._data_frame(fields))
+        return lambda document, begin, at: head + document[begin:at] + b"}" + tail, ""
+
+    def _data_frame(self, fields: Mapping[str, Schema]) -> tuple[str, str]:
+        """Texts before and after `data` in JSON."""
         if not self._options.schemas:
-            return lambda document, begin, at: document[begin:at] + b"}", ""
-        head = b'{"schema":' + json.dumps(schema, separators=(",", ":"), ensure_ascii=False).encode() + b',"payload":'
-        return lambda document, begin, at: head + document[begin:at] + b"}}", ""
+            return "", ""
+        return f'{{"schema":{json.dumps(_data_schema(fields), separators=(",", ":"), ensure_ascii=False)},"payload":', "}"
 
     def _in_avro(
         self, topic: str, fields: Mapping[str, Schema], attributes: Attributes, data: Callable[[bytes, int, int], bytes]
@@ -162,6 +188,24 @@ class CloudEventsFormat:
             return writers[name](payload, 0, len(payload))
 
         return written
+
+
+def _in_binary(
+    topic: str, data: Callable[[bytes, int, int], bytes], plan: EventPlan | None, frame: tuple[str, str]
+) -> Write:
+    """A function that writes `data` alone."""
+
+    def written(document: bytes, begin: int, end: int) -> bytes:
+        return data(document, begin, _place(topic, document, begin, end))
+
+    if native.rows is None or plan is None:
+        return written
+    nodes = plan.nodes(native.rows.Nodes, data_only=True)
+    return NativeWrite(native.rows.PiecesWriter(nodes, [plan.pieces(plan.data(*frame))]), written)
+
+
+def _data_schema(fields: Mapping[str, Schema]) -> Schema:
+    return {"type": "struct", "fields": [fields["before"], fields["after"]], "optional": False, "name": _DATA}
 
 
 def _change_fields(schema: Schema) -> dict[str, Schema] | None:

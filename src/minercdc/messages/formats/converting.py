@@ -17,7 +17,7 @@ from minercdc.stream.contracts import EncodedRun, Record, RecordEncoder, RunEnco
 from minercdc.stream.events import ChangeEvent, ChangeRun, Event, ReadRun, SchemaChange, VanishedRow
 
 if TYPE_CHECKING:
-    from minercdc.native._rows import AvroWriter
+    from minercdc.native._rows import HeaderPrint, PayloadWriter
 
 Write: TypeAlias = Callable[[bytes, int, int], bytes]
 """Rewrites the JSON payload that a document has between two bytes."""
@@ -38,12 +38,30 @@ class NativeWrite:
 
     __slots__ = ("_otherwise", "writer")
 
-    def __init__(self, writer: AvroWriter, otherwise: Write) -> None:
+    def __init__(self, writer: PayloadWriter, otherwise: Write) -> None:
         self.writer = writer
         self._otherwise = otherwise
 
     def __call__(self, document: bytes, begin: int, end: int) -> bytes:
         return self.writer.write(document, begin, end) or self._otherwise(document, begin, end)
+
+
+class NativeHeaders:
+    """A `MakeHeaders` by compiled code; Python makes the headers of other payloads.
+
+    :ivar printer: the compiled one.
+    :param otherwise: makes the others, and raises the errors.
+    """
+
+    __slots__ = ("_otherwise", "printer")
+
+    def __init__(self, printer: HeaderPrint, otherwise: MakeHeaders) -> None:
+        self.printer = printer
+        self._otherwise = otherwise
+
+    def __call__(self, document: bytes, begin: int, end: int) -> Headers:
+        made = self.printer.headers_of(document, begin, end)
+        return self._otherwise(document, begin, end) if made is None else made
 
 
 class Format(Protocol):
@@ -57,6 +75,17 @@ class Format(Protocol):
         :raises RecordSchemaError: the format has no such schema, or the registry refuses it.
         :raises SinkError: that is so for all tables, or the registry refuses us.
         :raises DeliveryError: the registry does not answer.
+        """
+
+
+@runtime_checkable
+class FinishingRuns(Protocol):
+    """An encoder of runs that can write JSON without schemas itself, for less than it costs to rewrite its records."""
+
+    def without_schemas(self, finish: Callable[[Record], Record]) -> RunEncoder:
+        """An encoder of runs whose keys and values are payloads.
+
+        :param finish: makes such a record of one with schemas; it may raise DecodeError.
         """
 
 
@@ -76,15 +105,19 @@ class Side:
     """The keys, or the values, of all records.
 
     :ivar has_headers: whether records get headers.
-    :ivar native: topic -> (text before the last payload, its writer), where compiled code writes it; for `rewrite_records`.
+    :ivar is_payload: whether the format is the payload as it is.
+    :ivar native: topic -> number of the schema -> writer of its payloads, where compiled code writes them; for `rewrite_records`.
+    :ivar native_headers: likewise, what makes the headers of values.
     """
 
     def __init__(self, format: Format) -> None:
         self._format = format
         self.has_headers = isinstance(format, FormatWithHeaders) and format.has_headers
+        self.is_payload = bool(getattr(format, "is_payload", False))
         self._headers: dict[tuple[str, bytes], MakeHeaders | None] = {}
         self._heads: dict[str, tuple[bytes, Write]] = {}  # by topic: text before the last record's payload
-        self.native: dict[str, tuple[bytes, AvroWriter]] = {}  # the same, of payloads that compiled code writes
+        self.native: dict[str, dict[int, PayloadWriter]] = {}
+        self.native_headers: dict[str, dict[int, HeaderPrint]] = {}
         self._writers: dict[tuple[str, bytes], Write] = {}
 
     def rewritten(self, topic: str, document: bytes) -> bytes:
@@ -101,9 +134,8 @@ class Side:
             write = self._writers[topic, schema] = self._format.compile(topic, schema)
         begin = len(document) - len(payload) - 1
         self._heads[topic] = (document[:begin], write)
-        self.native.pop(topic, None)
-        if isinstance(write, NativeWrite):
-            self.native[topic] = (document[:begin], write.writer)
+        if isinstance(write, NativeWrite) and schema.startswith(b"@"):
+            self.native.setdefault(topic, {})[int(schema[1:])] = write.writer
         return write(document, begin, len(document) - 1)
 
     def headers(self, topic: str, document: bytes) -> Headers:
@@ -115,7 +147,9 @@ class Side:
         schema, payload = parts
         if (topic, schema) not in self._headers:
             assert isinstance(self._format, FormatWithHeaders)
-            self._headers[topic, schema] = self._format.compile_headers(topic, schema)
+            compiled = self._headers[topic, schema] = self._format.compile_headers(topic, schema)
+            if isinstance(compiled, NativeHeaders) and schema.startswith(b"@"):
+                self.native_headers.setdefault(topic, {})[int(schema[1:])] = compiled.printer
         made = self._headers[topic, schema]
         return made(document, len(document) - len(payload) - 1, len(document) - 1) if made is not None else ()
 
@@ -182,35 +216,41 @@ class RecordConverter:
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
         """An encoder of runs whose records are rewritten; see `rewriting`. It raises as `encode_run`, and as `record`."""
+        if isinstance(encode_run, FinishingRuns) and all(side and side.is_payload for side in (self._key, self._value)):
+            return encode_run.without_schemas(self.record)
         return rewriting(encode_run, self.record, self._at_once)
 
-    def _at_once(self, records: Sequence[Record]) -> bool:
-        """Rewrite all records by compiled code, and return true; or none, where it does not know one of them, and return
-        false. Headers of records that were printed natively hold no keys."""
-        if native.rows is None or self._has_headers or not isinstance(records, native.rows.Records):
-            return False
+    def _at_once(self, records: Sequence[Record]) -> Sequence[Record] | None:
+        """All records, rewritten by compiled code; None where it does not know one of them. Headers of records that were
+        printed natively hold no keys."""
+        if native.rows is None or not isinstance(records, native.rows.Records):
+            return None
         keys, values = (None if side is None else side.native for side in (self._key, self._value))
-        done: bool = native.rows.rewrite_records(records, keys, values)
-        return done
+        headers = None
+        if self._has_headers:
+            if self._value is None or (self._key is not None and self._key.has_headers):
+                return None
+            headers = self._value.native_headers
+        return records if native.rows.rewrite_records(records, keys, values, headers) else None
 
 
 def rewriting(
     encode_run: RunEncoder,
     rewrite: Callable[[Record], Record | None],
-    at_once: Callable[[Sequence[Record]], bool] = lambda _: False,
+    at_once: Callable[[Sequence[Record]], Sequence[Record] | None] = lambda _: None,
 ) -> RunEncoder:
     """An encoder of runs whose records are rewritten. A run ends before the change of a record that `rewrite` refuses: that
     one is encoded by itself afterwards, where its error is raised. Other errors of `rewrite` are raised.
 
     :param rewrite: returns the record to send, None to leave it out. It raises DecodeError for one that cannot be rewritten.
-    :param at_once: rewrites all records in their place and returns true, or none and returns false.
+    :param at_once: rewrites all records; returns None when it cannot, and leaves them as they are then.
     """
 
     def rewritten(run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
         while most_records > 0:
             encoded = encode_run(run, begin, most_records, most_bytes)
-            if at_once(encoded.records):
-                return encoded
+            if (whole := at_once(encoded.records)) is not None:
+                return encoded if whole is encoded.records else encoded._replace(records=whole)
             done: list[Record] = []
             fitting = 0
             try:

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from minercdc import native
 from minercdc.errors import DecodeError, RecordSchemaError
 from minercdc.messages.avro.encoding import UNFIT
 from minercdc.messages.formats.connect import Schema, schema_of
-from minercdc.messages.formats.converting import Write
+from minercdc.messages.formats.converting import NativeWrite, Write
 from minercdc.messages.formats.naming import of_topic
 from minercdc.messages.protobuf.encoding import compile_single, compile_writer, message_index
-from minercdc.messages.protobuf.schema import ProtobufOptions, protobuf_file
+from minercdc.messages.protobuf.native import described
+from minercdc.messages.protobuf.schema import Message, ProtobufOptions, protobuf_file
 from minercdc.messages.protobuf.text import file_text, outline, protobuf_text, wrappers_text
 from minercdc.messages.registries.confluent import Reference, SchemaText
 from minercdc.messages.registries.registered import ConfluentSchemas, Refusals
@@ -44,7 +46,7 @@ class ProtobufFormat:
         """
         connect = schema_of(schema)
         try:
-            text, imports, write, place = self._compiled(connect)
+            text, imports, write, place, message = self._compiled(connect)
             registered = SchemaText(text, _KIND, tuple(filter(None, map(self._reference, imports))))
             name, same = str(connect.get("name") or ""), partial(_same, ours=text)
             ask = partial(self._schemas.identity, topic, name, registered, same)
@@ -59,20 +61,22 @@ class ProtobufFormat:
             except UNFIT as error:
                 raise DecodeError(f"a record of topic {topic} does not fit its Protobuf schema: {error!r}") from None
 
-        return written
+        if native.rows is None or message is None or (fields := described(message, native.rows.CONSTANTS)) is None:
+            return written
+        return NativeWrite(native.rows.ProtobufWriter(fields, header), written)
 
-    def _compiled(self, connect: Schema) -> tuple[str, list[str], Callable[[Any], bytes], int]:
-        """Text of the schema, paths of what it imports, how values are written, and the message's place in it."""
+    def _compiled(self, connect: Schema) -> tuple[str, list[str], Callable[[Any], bytes], int, Message | None]:
+        """Text of the schema, paths of what it imports, how values are written, the message's place in it, and the message of a struct."""
         if connect["type"] == "struct":
             file = protobuf_file(connect, self._options)
-            return protobuf_text(file), file.imports, compile_writer(file), 0
+            return protobuf_text(file), file.imports, compile_writer(file), 0, file.root
         if connect["type"] in ("array", "map"):
             raise RecordSchemaError(
                 f"they are of type {connect['type']}, but Protobuf has only messages",
                 hint="Use JSON or Avro with a transformation that makes such values.",
             )
         write, place = compile_single(connect)
-        return wrappers_text(), [], write, place
+        return wrappers_text(), [], write, place, None
 
     def _reference(self, path: str) -> Reference | None:
         """A file that a schema imports, under its path; at the first call it is registered, or looked up where schemas

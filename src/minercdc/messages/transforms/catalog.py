@@ -25,6 +25,7 @@ from minercdc.messages.transforms import (
     unwrap,
 )
 from minercdc.messages.transforms.chain import Chain, Step
+from minercdc.messages.transforms.drawings import draw_of
 from minercdc.messages.transforms.record import ConnectRecord, Transform
 from minercdc.messages.transforms.routing import SECONDS
 from minercdc.schema.name_adjustment import schema_name
@@ -67,7 +68,7 @@ def chain_of(transformations: Sequence[Transformation]) -> Chain:
     steps, problems = [], []
     for one in transformations:
         try:
-            steps.append(Step(one.name, _made(one), _applies(one.predicate)))
+            steps.append(Step(one.name, _made(one), _applies(one.predicate), draw_of(one.options, _side_of(one))))
         except ConfigError as error:
             problems += [f"transforms.{one.name}.{problem}" for problem in error.problems]
         except ValueError as error:
@@ -83,7 +84,11 @@ def _made(one: Transformation) -> Transform:
         return _of_extension(one.type, one.options.given)
     if kind in _PLAIN:
         return _PLAIN[kind](one.options)
-    return _OF_SIDE[kind](one.options, "key" if one.type.endswith("$Key") else "value")
+    return _OF_SIDE[kind](one.options, _side_of(one))
+
+
+def _side_of(one: Transformation) -> Side:
+    return "key" if one.type.endswith("$Key") else "value"
 
 
 def _of_extension(type_: str, options: Mapping[str, str]) -> Transform:

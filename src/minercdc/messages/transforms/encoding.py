@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from minercdc import native
 from minercdc.errors import DecodeError, RecordSchemaError, ValueDecodeError
 from minercdc.messages.formats.connect import Schema, numbered, schema_of, split
 from minercdc.messages.formats.converting import KEY_HEADERS, rewriting
@@ -14,8 +15,9 @@ from minercdc.messages.transforms.chain import Chain
 from minercdc.messages.transforms.header_values import printed
 from minercdc.messages.transforms.record import BySchema, ConnectRecord, Headers, Typed, typed
 from minercdc.messages.transforms.schemas import OPTIONAL_STRING
-from minercdc.stream.contracts import Record, RecordEncoder, RunEncoder
-from minercdc.stream.events import ChangeEvent, Event
+from minercdc.messages.transforms.whole_runs import WholeRuns
+from minercdc.stream.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
+from minercdc.stream.events import ChangeEvent, ChangeRun, Event, ReadRun
 
 _log = logging.getLogger(__name__)
 _HEAD = len(b'{"schema":')
@@ -51,18 +53,18 @@ class RecordTransformer:
         :raises DecodeError: a transformation does not fit it, or its new topic is none that a record may go to.
         :raises ConfigError: as `Chain.__call__`.
         """
-        key, value = self._typed(record.key), self._typed(record.value)
+        key, value = self.typed(record.key), self.typed(record.value)
         if (key is None and record.key is not None) or (value is None and record.value is not None):
             return record
         headers: Headers = ()
         if record.headers:
-            headers = tuple((name, _NULL if text is None else self._typed(text) or text) for name, text in record.headers)
+            headers = tuple((name, _NULL if text is None else self.typed(text) or text) for name, text in record.headers)
         given = None if record.key is None else record.partition
         done = self._chain(ConnectRecord(record.topic, key, value, headers, given))
         if done is None:
             return None
         if done.topic != record.topic:
-            self._check_topic(done.topic)
+            self.check_topic(done.topic)
         partition = done.partition
         if done.key is None and partition == given:  # not chosen: rows without a key keep their order, as before
             partition = 0
@@ -75,7 +77,8 @@ class RecordTransformer:
             done.timestamp_ms,
         )
 
-    def _check_topic(self, topic: str) -> None:
+    def check_topic(self, topic: str) -> None:
+        """Raises DecodeError for a topic that no record may be routed to."""
         if (refusal := self._refused.refusal(topic, "")) is not None:
             raise refusal
         if topic in self._topics:
@@ -112,9 +115,10 @@ class RecordTransformer:
         """An encoder of runs whose records are transformed. A run ends before the change of a record that does not fit: the
         publisher encodes that change by itself then, where its error is raised. Raises as `encode_run`, and ConfigError
         as `record`."""
-        return rewriting(encode_run, self.record)
+        return _TransformingRuns(encode_run, self, self._chain)
 
-    def _typed(self, document: bytes | None) -> Typed | None:
+    def typed(self, document: bytes | None) -> Typed | None:
+        """A key or value with its schema; None for one without."""
         if document is None:
             return None
         if not document.startswith(b'{"schema":@'):
@@ -133,8 +137,37 @@ class RecordTransformer:
             found = self._schemas[text] = schema_of(text)
         return found
 
+    def head(self, schema: Schema) -> bytes:
+        """What a key or value of a schema begins with, up to its payload; `}` ends it."""
+        return self._heads(schema)
+
     def _document(self, content: Typed | None) -> bytes | None:
         return None if content is None else self._heads(content.schema) + content.text + b"}"
+
+
+class _TransformingRuns:
+    """An encoder of runs whose records are transformed (converting.FinishingRuns)."""
+
+    def __init__(self, encode_run: RunEncoder, transformer: RecordTransformer, chain: Chain) -> None:
+        self._encode_run, self._transformer, self._chain = encode_run, transformer, chain
+        self._rewritten = rewriting(encode_run, transformer.record, self._whole(None))
+
+    def __call__(self, run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
+        return self._rewritten(run, begin, most_records, most_bytes)
+
+    def without_schemas(self, finish: Callable[[Record], Record]) -> RunEncoder:
+        """See `FinishingRuns`."""
+
+        def finished(record: Record) -> Record | None:
+            done = self._transformer.record(record)
+            return None if done is None else finish(done)
+
+        return rewriting(self._encode_run, finished, self._whole(finish))
+
+    def _whole(self, finish: Callable[[Record], Record] | None) -> Callable[[Sequence[Record]], Sequence[Record] | None]:
+        if native.rows is None or not self._chain.is_drawn:
+            return lambda _: None
+        return WholeRuns(self._transformer, self._chain, finish).transformed
 
 
 class _TransformingEncoder:

@@ -27,7 +27,7 @@ _WORDS: Mapping[str, Typed] = {
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MS = 86_400_000
 # Of literals: form, type and unit in milliseconds; of values: how their moment is printed.
-_TEMPORAL: Mapping[str, tuple[re.Pattern[str], str, int]] = {
+TEMPORAL: Mapping[str, tuple[re.Pattern[str], str, int]] = {
     DATE: (re.compile(r"\d{4}-\d\d-\d\d", re.ASCII), "int32", _DAY_MS),
     TIME: (re.compile(r"\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII), "int32", 1),
     TIMESTAMP: (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII), "int64", 1),
@@ -45,7 +45,7 @@ def inferred(literal: str) -> Typed:
 
 
 def _moment(text: str) -> Typed | None:
-    for name, (form, kind, unit) in _TEMPORAL.items():
+    for name, (form, kind, unit) in TEMPORAL.items():
         if form.fullmatch(text) is None:
             continue
         try:
@@ -95,8 +95,8 @@ def _compiled(schema: Schema) -> _Text:
     if name == DECIMAL:
         scale = int(schema["parameters"]["scale"])
         return lambda value, _: format(decimal_of(value, scale), "f")
-    if name in _TEMPORAL and isinstance(name, str):
-        unit = _TEMPORAL[name][2]
+    if name in TEMPORAL and isinstance(name, str):
+        unit = TEMPORAL[name][2]
         return lambda value, _: _shown(int(value) * unit)
     if kind in ("string", "bytes"):
         return lambda value, within: _quoted(value) if within else value

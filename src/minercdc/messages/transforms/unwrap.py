@@ -53,7 +53,7 @@ Cut: TypeAlias = tuple[bytes | None, bytes | None, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class _Reference:
+class Reference:
     """A member of the envelope that is added to rows or headers.
 
     :param struct: that holds it, None for the envelope itself.
@@ -65,7 +65,7 @@ class _Reference:
     name: str
 
     @classmethod
-    def parse(cls, text: str, prefix: str) -> _Reference:
+    def parse(cls, text: str, prefix: str) -> Reference:
         """The member that an entry of add.fields or add.headers names: `op`, `source.ts_ms`, or `op:OPERATION` to give it a
         name."""
         struct, dot, field = text.partition(":")[0].rpartition(".")
@@ -138,18 +138,29 @@ class _Row:
     cut: Callable[[bytes], Cut]
     row: Schema
     written: Schema
-    added: Sequence[tuple[bytes, _Reference, Callable[[bytes], bytes] | None]]
+    added: Sequence[tuple[bytes, Reference, Callable[[bytes], bytes] | None]]
     is_parsed: bool
     has_rows: bool
-    headers: Sequence[tuple[_Reference, Schema]]
+    headers: Sequence[tuple[Reference, Schema]]
 
 
 def unknown_members(options: Unwrap, envelope: Schema) -> Iterator[tuple[str, str]]:
     """Option and text of what `add.fields` and `add.headers` name and an envelope of this schema does not have."""
     for option, texts in (("add.fields", options.add_fields), ("add.headers", options.add_headers)):
         for text in texts:
-            if _Reference.parse(text, "").schema_in(envelope) is None:
+            if Reference.parse(text, "").schema_in(envelope) is None:
                 yield option, text
+
+
+def deletes_become(options: Unwrap) -> tuple[str, bool]:
+    """(what a delete becomes: `drop`: nothing, `null`: a tombstone, `rewrite`: the row before; whether tombstones stay)."""
+    if options.is_legacy:
+        deletes = {"drop": "drop", "none": "null", "rewrite": "rewrite"}[options.delete_handling_mode or "drop"]
+        return deletes, options.drop_tombstones is False
+    mode = options.delete_tombstone_handling_mode or "tombstone"
+    return "drop" if mode == "drop" else "rewrite" if mode.startswith(
+        "rewrite"
+    ) else "null", mode == "rewrite-with-tombstone"
 
 
 def unwrap(options: Unwrap) -> Transform:
@@ -162,15 +173,9 @@ def unwrap(options: Unwrap) -> Transform:
 class _Unwrap:
     def __init__(self, options: Unwrap) -> None:
         self._options = options
-        self._fields = [_Reference.parse(text, options.add_fields_prefix) for text in options.add_fields]
-        self._headers = [_Reference.parse(text, options.add_headers_prefix) for text in options.add_headers]
-        mode = options.delete_tombstone_handling_mode or "tombstone"
-        if options.is_legacy:
-            self._deletes = {"drop": "drop", "none": "null", "rewrite": "rewrite"}[options.delete_handling_mode or "drop"]
-            self._keeps_tombstones = options.drop_tombstones is False
-        else:
-            self._deletes = "drop" if mode == "drop" else "rewrite" if mode.startswith("rewrite") else "null"
-            self._keeps_tombstones = mode == "rewrite-with-tombstone"
+        self._fields = [Reference.parse(text, options.add_fields_prefix) for text in options.add_fields]
+        self._headers = [Reference.parse(text, options.add_headers_prefix) for text in options.add_headers]
+        self._deletes, self._keeps_tombstones = deletes_become(options)
         self._rows = BySchema(self._compile)
         self._dropped: dict[tuple[int, tuple[str, ...]], Schema] = {}
 
