@@ -18,6 +18,7 @@ from minercdc.config.target.lake import Format, Mode
 from minercdc.errors import LakeError
 from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.sql import literal, quoted
+from minercdc.lake.table.catalog_errors import java_causes, unreached
 from minercdc.lake.table.columns import CDC, Step, TableColumn
 from minercdc.lake.table.format import NO_TABLE, READERS_TIME, Applied, LakeTable, LogTable, Once, columns_of
 from minercdc.lake.table.paths import LakePaths
@@ -55,6 +56,8 @@ _REWRITTEN: Final[Mapping[str, str]] = {
     "min-input-files": "2",
     "delete-ratio-threshold": "0.05",
 }
+# Settings whose values Spark's pages and logs do not show: its own choice, and a catalog's credentials.
+_REDACTED = "(?i)secret|password|token|access[.]?key|credential|authorization"
 _APPENDS_BETWEEN_LOOKS = 50
 _ORPHANS_AGE = timedelta(days=3)  # a writer may be writing younger ones
 
@@ -67,8 +70,7 @@ class _Snapshots:
 
     def __init__(self, spark: SparkSession, name: str) -> None:
         session: Any = spark
-        # A catalog is loaded in the thread's active session.
-        java_class(spark, "org.apache.spark.sql.SparkSession").setActiveSession(session._jsparkSession)
+        _activate(spark)
         self.table = java_class(spark, "org.apache.iceberg.spark.Spark3Util").loadIcebergTable(session._jsparkSession, name)
         self.newest = self.table.currentSnapshot()
 
@@ -130,12 +132,30 @@ class Catalog:
     settings: Mapping[str, str]
 
     def open(self, spark: SparkSession) -> None:
-        """Have a session know the catalog, also one that was made without it."""
+        """Have a session know the catalog, also one that was made without it. Raises LakeError as `reached`."""
         prefix = f"spark.sql.catalog.{self.name}"
         if spark.conf.get(prefix, None) is None:
             for name, value in self.settings.items():
                 if name.startswith(prefix):
                     spark.conf.set(name, value)
+        session: Any = spark
+        _activate(spark)
+        with self.reached():
+            session._jsparkSession.sessionState().catalogManager().catalog(self.name)
+
+    @contextmanager
+    def reached(self) -> Iterator[None]:
+        """Work with the catalog in the block. Raises LakeError where the catalog does not answer, or refuses who asks."""
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
+
+        try:
+            yield
+        except (Py4JJavaError, PySparkException) as error:
+            uri = self.settings.get(f"spark.sql.catalog.{self.name}.uri", "")
+            if (explained := unreached(self.name, uri, list(java_causes(error)))) is not None:
+                raise explained from error
+            raise
 
 
 class _Table:
@@ -154,7 +174,8 @@ class _Table:
 
     def exists(self) -> bool:
         """Whether there is a table."""
-        return bool(self._spark.catalog.tableExists(self.name))
+        with self._catalog.reached():
+            return bool(self._spark.catalog.tableExists(self.name))
 
     def newest_version(self) -> int:
         """See `LogTable`."""
@@ -170,10 +191,12 @@ class _Table:
         return int(row[0]), int(row[1])
 
     def _snapshots(self) -> _Snapshots:
-        return _Snapshots(self._spark, self.name)
+        with self._catalog.reached():
+            return _Snapshots(self._spark, self.name)
 
     def _make_namespace(self) -> None:
-        self._spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {self._namespace}")
+        with self._catalog.reached():
+            self._spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {self._namespace}")
 
     def _rewrite(
         self, age: timedelta, order: Sequence[str], spoken: Sequence[str], kept: Collection[int] | None = None
@@ -218,7 +241,7 @@ class IcebergLogTable(_Table):
             return
         said = {} if once is None else {_WRITER: once.writer, _NUMBER: str(once.number)}
         self._catalog.open(rows.sparkSession)  # that of a stream is the stream's own
-        with _saying(rows.sparkSession, said):
+        with self._catalog.reached(), _saying(rows.sparkSession, said):
             if there:
                 self._add_columns(rows)
                 rows.writeTo(self.name).append()
@@ -445,9 +468,16 @@ def catalog_settings(config: ConnectorConfig) -> dict[str, str]:
     passed_on = {"cache-enabled": "false", **config.lake_catalog}
     return {
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.redaction.regex": _REDACTED,
         catalog: "org.apache.iceberg.spark.SparkCatalog",
         **{f"{catalog}.{name}": value for name, value in {**given, **passed_on}.items() if value is not None},
     }
+
+
+def _activate(spark: SparkSession) -> None:
+    """Make a session the thread's active one: a catalog is loaded with the settings of that."""
+    session: Any = spark
+    java_class(spark, "org.apache.spark.sql.SparkSession").setActiveSession(session._jsparkSession)
 
 
 def _execute(action: Any, said: Mapping[str, str]) -> None:
