@@ -15,6 +15,7 @@ os.environ["MINERCDC_LAKE_FORMAT"] = "iceberg"
 DELTA_ONLY: Mapping[str, str] = {
     "tests/spark/test_lake.py::test_a_session_that_is_not_ours_reads_deltas_logs": "a setting of Delta",
     "tests/spark/test_lake_ddl.py::test_a_log_without_a_commit_is_no_table": "a directory of Delta's log that a kill left",
+    "tests/spark/test_lake_kill.py::test_a_lake_that_is_killed_at_any_step": "copies a lake: Iceberg's metadata names files by their whole paths",
     "tests/spark/test_lake_maintenance.py::test_optimize_and_vacuum_by_hand": "statements of Delta",
     "tests/spark/test_lake_maintenance.py::test_tables_are_clustered": "reads Delta's own description of the clustering",
 }

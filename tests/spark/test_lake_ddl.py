@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.connector import Connector
-from tests.spark.reading import lake
+from tests.spark.reading import lake, name_in_sql
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError, LakeError
 from minercdc.lake import read_changes, start, tables
 from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.maintain.status import status
+from minercdc.lake.table.formats import format_of
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import UNAVAILABLE, Op
 
@@ -396,6 +397,79 @@ def test_a_table_that_is_dropped_and_created_again_and_stays_empty_has_no_rows(
     connector.commit()
     sync()
     assert lake(spark, config, A) == [{"ID": 2, "N": 8}]
+
+
+def test_columns_and_tables_say_what_they_are_copies_of(
+    spark: SparkSession, properties: dict[str, str], connector: Connector
+) -> None:
+    config = parse_properties({**properties, "include.schema.comments": "true", "minercdc.lake.mode": "soft_delete"})
+
+    def synced() -> list[str | None]:
+        running = start(spark, config)
+        try:
+            running.process_all_available()
+        finally:
+            running.stop()
+        return [column.comment for column in format_of(config).table(spark, A.id).columns() or []]
+
+    texts = ("the order's\nnumber", 'a "quote" \\ and 100 %', None, "")
+    commented = version(A, *(replace(column, comment=text) for column, text in zip(A.columns, texts, strict=True)))
+    connector.structure(commented)
+    connector.change(Op.CREATE, None, ("1", "7", "2026-01-02 03:04:05", "a"))
+    connector.commit()
+    assert synced() == ["the order's\nnumber", 'a "quote" \\ and 100 %', None, None]
+    added = version(commented, *commented.columns, Column("X", "VARCHAR2", 20, comment="added"))
+    connector.alter(commented, "ALTER TABLE lab.a ADD (x VARCHAR2(20))", added)
+    changed = version(
+        added,
+        replace(added.columns[0], comment=None),
+        *added.columns[1:3],
+        replace(added.columns[3], comment="t"),
+        added.columns[4],
+    )
+    connector.alter(added, "COMMENT ON COLUMN lab.a.t IS 't'", changed)
+    connector.change(Op.UPDATE, ("1", "7", "2026-01-02 03:04:05", "a", None), ("1", "8", "2026-01-02 03:04:05", "a", "x"))
+    connector.commit()
+    assert synced() == [None, 'a "quote" \\ and 100 %', None, "t", "added"]
+    assert [row["N"] for row in lake(spark, config, changed)] == [8]
+    name = name_in_sql(spark, config, "LAB", "A")
+    said = {row["key"]: row["value"] for row in spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}
+    assert (
+        said.items()
+        >= {
+            "minercdc.source.table": "LAB.A",
+            "minercdc.connector": config.identity.name,
+            "minercdc.topic.prefix": config.identity.topic_prefix,
+        }.items()
+    )
+
+
+def test_a_table_that_keeps_all_rows_is_read_with_the_key_that_it_got_since(
+    spark: SparkSession, properties: dict[str, str], connector: Connector
+) -> None:
+    config = parse_properties({**properties, "minercdc.lake.mode": "append", "skipped.operations": "none"})
+
+    def synced() -> None:
+        running = start(spark, config)
+        try:
+            running.process_all_available()
+        finally:
+            running.stop()
+
+    connector.structure(A)
+    connector.change(Op.CREATE, None, ("1", "7", "2026-01-02 03:04:05", "a"))
+    connector.commit()
+    synced()
+    connector.drop(A)
+    connector.scn += 1
+    connector.structure(version(A, Column("K", "NUMBER", 9, 0, nullable=False)), ddl="CREATE TABLE lab.a (..)")
+    connector.commit()
+    synced()
+    assert tables(spark, config)["LAB.A"].collect() == []
+    connector.change(Op.CREATE, None, ("2",))
+    connector.commit()
+    synced()
+    assert [row["K"] for row in tables(spark, config)["LAB.A"].collect()] == [2]
 
 
 def test_a_log_without_a_commit_is_no_table(

@@ -20,6 +20,7 @@ from tests.checker.workload import Workload
 from tests.e2e.connector import MinerCdc
 from tests.e2e.lab import Lab, made_lab
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.spark.reading import TABLE
 from tests.spark.source import lake_config, scn_of, sync
 from tests.torture.shapes import Shapes
 
@@ -29,7 +30,6 @@ from minercdc.lake import start, tables
 from minercdc.lake.maintain.rebuild import rebuild
 from minercdc.lake.maintain.verify import verify
 from minercdc.lake.stream.change_log import ChangeLog
-from minercdc.lake.table.delta import DeltaTable
 from minercdc.lake.table.state import StateTable
 from minercdc.local.kafka_broker import KafkaBroker
 
@@ -43,14 +43,14 @@ _MODES = get_args(Mode)
 # What the lake writes: it is killed before or after one of these.
 _WRITES: list[tuple[type, str]] = [
     (ChangeLog, "append"),
-    (DeltaTable, "create"),
-    (DeltaTable, "take"),
-    (DeltaTable, "fill"),
-    (DeltaTable, "clear"),
-    (DeltaTable, "replace"),
-    (DeltaTable, "append"),
-    (DeltaTable, "update"),
-    (DeltaTable, "merge"),
+    (TABLE, "create"),
+    (TABLE, "take"),
+    (TABLE, "fill"),
+    (TABLE, "clear"),
+    (TABLE, "replace"),
+    (TABLE, "append"),
+    (TABLE, "update"),
+    (TABLE, "merge"),
     (StateTable, "append"),
 ]
 

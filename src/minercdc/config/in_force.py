@@ -22,7 +22,8 @@ _DEFAULT: Final = "default"
 # Ends of names whose values are secrets; `custom.sanitize.pattern` adds to them.
 _SECRET: Final = re.compile(
     r".*(secret|password|sasl\.jaas\.config|basic\.auth\.user\.info|credentials\.json|connection\.?string|token|\.pem"
-    r"|ssl\.keystore\.key|secret\.key|private\.key|account\.key\..*|\.sas\..*)",  # the last ones are of stores that Spark writes to
+    r"|ssl\.keystore\.key|secret\.key|private\.key|account\.key\..*|\.sas\..*"  # the last ones are of stores that Spark writes to
+    r"|credential|\.authorization|secret-access-key)",  # of an Iceberg catalog
     re.IGNORECASE,
 )
 

@@ -33,6 +33,9 @@ minercdc.kafka.client.sasl.oauthbearer.client.secret=hidden4
 tasks.max=1
 minercdc.sink.path=x
 minercdc.lake.spark.master=local[2]
+minercdc.lake.catalog.credential=lake:hidden12
+minercdc.lake.catalog.header.Authorization=Basic hidden13
+minercdc.lake.catalog.s3.secret-access-key=hidden14
 message.key.columns=S.T:A
 custom.sanitize.pattern=message\\\\.key\\\\..*
 """

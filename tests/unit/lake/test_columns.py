@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -18,7 +19,10 @@ from minercdc.lake.table.columns import (
     WidenColumn,
     clustering_of,
     evolution,
+    lake_comment,
     lake_names,
+    read_comment,
+    recommented,
 )
 from minercdc.lake.table.iceberg import promotes
 
@@ -41,11 +45,11 @@ def applied(there: Iterable[TableColumn], steps: Iterable[Step]) -> list[TableCo
             case RenameColumn(name, new_name):
                 assert new_name not in found
                 old = found.pop(name)
-                found[new_name] = TableColumn(new_name, old.type, old.id)
+                found[new_name] = replace(old, name=new_name)
             case WidenColumn(name, kind):
-                found[name] = TableColumn(name, kind, found[name].id)
-            case IdentifyColumn(name, number):
-                found[name] = TableColumn(name, found[name].type, number)
+                found[name] = replace(found[name], type=kind)
+            case IdentifyColumn(name, number, comment):
+                found[name] = replace(found[name], id=number, comment=comment)
             case CopyColumn(source, _, target, _):
                 assert {source, target} <= found.keys()
     return sorted(found.values(), key=lambda column: column.name)
@@ -135,3 +139,24 @@ def test_a_table_is_clustered_by_those_columns_of_its_key_that_have_statistics()
     assert clustering_of(columns, ["C2@1", "C1@1", "C0@1"]) == ["C2", "C0"]
     assert clustering_of(columns, ["C35@1"]) == []
     assert clustering_of(columns, [f"C{i}@1" for i in range(2, 9)]) == ["C2", "C3", "C4", "C5"]
+
+
+@pytest.mark.parametrize("comment", [None, "plain", 'in "quotes"', '"', " blanks ", "two\nlines"])
+@pytest.mark.parametrize("number", ["ID@100", "", "odd [name]\n@7"])
+def test_a_comment_keeps_id_and_text(number: str, comment: str | None) -> None:
+    assert read_comment(lake_comment(number, comment)) == (number, comment)
+
+
+def test_comments_that_are_known_are_brought_to_the_lake() -> None:
+    there = [replace(column, comment="old") for column in columns("A INT a", "B INT b", "C INT c", "D INT")]
+    known = {"a": "new", "b": "", "c": None, "x": "not there"}
+    wanted = [replace(one, comment=known[one.id]) for one in columns("A INT a", "B INT b", "C INT c", "X INT x")]
+    steps = recommented(there, wanted)
+    assert steps == [IdentifyColumn("A", "a", "new"), IdentifyColumn("B", "b", "")]
+    assert recommented(applied(there, steps), wanted) == []
+
+
+def test_a_copy_in_another_type_keeps_the_comment() -> None:
+    there = [replace(columns("A TIMESTAMP_NTZ a")[0], comment="kept")]
+    steps = evolution(there, columns("A STRING a"), {"a"}, "text")
+    assert applied(there, steps) == [TableColumn("A", "STRING", "a", "kept")]

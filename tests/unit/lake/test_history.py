@@ -15,6 +15,7 @@ from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError, LakeError, SchemaHistoryError
 from minercdc.lake.source.segment_history import FileHistory, history_of
 from minercdc.lake.stream.topic_owners import TopicTable, owner_of
+from minercdc.lake.table.columns import TableColumn
 from minercdc.lake.table.history import LakeHistory
 from minercdc.schema.table import TableId
 from minercdc.sinks.kafka.client import KafkaClient
@@ -302,6 +303,22 @@ def test_what_cannot_be_read_stops_the_lake(history: LakeHistory, monkeypatch: p
     second = b"garbage" if form == "garbage" else json.dumps(first | {"tableChanges": ["x"]}).encode()
     with pytest.raises(SchemaHistoryError, match="cannot be read"):
         read(history, monkeypatch, json.dumps(first).encode(), second)
+
+
+@pytest.mark.parametrize("captured", [True, False])
+def test_comments_are_the_newest_where_they_are_captured(
+    config: ConnectorConfig, monkeypatch: pytest.MonkeyPatch, captured: bool
+) -> None:
+    messages = config.messages.model_copy(update={"include_schema_comments": captured})
+    history = LakeHistory(replace(config, messages=messages), KafkaClient(config.kafka, config.topics, {}))
+    records = [document(scn, "ALTER", ["ID", "V"], "COMMENT ON COLUMN s.t.v IS '..'") for scn in (10, 20)]
+    for record, text in zip(records, ("first", "second"), strict=True):
+        record["tableChanges"][0]["table"]["columns"][1]["comment"] = text
+    read(history, monkeypatch, *(json.dumps(record).encode() for record in records))
+    (table,) = history.tables()
+    assert len(table.versions) == 1  # a comment makes no version
+    columns = [TableColumn(field.name, "INT", field.id) for field in table.versions[0].fields]
+    assert [one.comment for one in table.commented(columns)] == (["", "second"] if captured else [None, None])
 
 
 def test_a_history_in_a_file_counts_as_far_as_the_offset_says(config: ConnectorConfig, tmp_path: Path) -> None:

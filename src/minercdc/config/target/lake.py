@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, cast, get_args
 from pydantic import Field, field_validator
 
 from minercdc.config.section import CommaList, Section, rule
+from minercdc.config.target.lake_layout import PartitionField, SortField, partition_field, sort_field, table_entries
 from minercdc.schema.patterns import configured_pattern
 
 Mode: TypeAlias = Literal["mirror", "soft_delete", "append", "scd2"]
@@ -47,6 +48,18 @@ class LakeConfig(Section):
         ge=2,
         le=3,
         description="Version of Iceberg's table format, of tables that are made: 2, or 3 with deletion vectors, which fewer readers know.",
+    )
+    minercdc_lake_iceberg_partitions: str = Field(
+        "",
+        description="Partitions of Iceberg tables that are made: `PATTERN:FIELD,FIELD;PATTERN:FIELD`, with patterns as in `minercdc.lake.table.modes` and fields `COLUMN`, `years(COLUMN)`, `months(COLUMN)`, `days(COLUMN)`, `hours(COLUMN)`, `bucket(N,COLUMN)` or `truncate(N,COLUMN)`. `minercdc lake rebuild` gives them to a table that is there. The first entry that matches a table counts.",
+    )
+    minercdc_lake_iceberg_sort: str = Field(
+        "",
+        description="Columns by which maintenance sorts the files of Iceberg tables that it joins, in place of the key: `PATTERN:COLUMN,COLUMN DESC;PATTERN:COLUMN`. The first entry that matches a table counts.",
+    )
+    minercdc_lake_iceberg_tags: bool = Field(
+        False,
+        description="Whether each version of an Iceberg table that has all changes up to an SCN gets a tag `scn-<SCN>`, which is kept as long as the version.",
     )
 
     minercdc_lake_path: str = Field(
@@ -126,6 +139,22 @@ class LakeConfig(Section):
             configured_pattern(pattern.strip())
         return value
 
+    @field_validator("minercdc_lake_iceberg_partitions", mode="after")
+    @classmethod
+    def _known_partitions(cls, value: str) -> str:
+        for _, items in table_entries(value):
+            for item in items:
+                partition_field(item)
+        return value
+
+    @field_validator("minercdc_lake_iceberg_sort", mode="after")
+    @classmethod
+    def _known_sort(cls, value: str) -> str:
+        for _, items in table_entries(value):
+            for item in items:
+                sort_field(item)
+        return value
+
     @field_validator("minercdc_lake_forbidden_features", mode="after")
     @classmethod
     def _known_features(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -144,6 +173,31 @@ class LakeConfig(Section):
             yield f"minercdc.lake.catalog.uri: missing; a catalog of type {kind} has an address"
         if self.minercdc_lake_format == "delta" and (kind != "hadoop" or uri or self.minercdc_lake_catalog_warehouse):
             yield "minercdc.lake.catalog: goes with minercdc.lake.format=iceberg; Delta tables are kept by path"
+
+    @rule
+    def _layout_is_iceberg(self) -> Iterator[str]:
+        if self.minercdc_lake_format != "delta":
+            return
+        clustered = "Delta tables are clustered: minercdc.lake.cluster"
+        if self.minercdc_lake_iceberg_partitions:
+            yield f"minercdc.lake.iceberg.partitions: goes with minercdc.lake.format=iceberg; {clustered}"
+        if self.minercdc_lake_iceberg_sort:
+            yield f"minercdc.lake.iceberg.sort: goes with minercdc.lake.format=iceberg; {clustered}"
+        if self.minercdc_lake_iceberg_tags:
+            yield (
+                "minercdc.lake.iceberg.tags: goes with minercdc.lake.format=iceberg; a Delta table is read by version,"
+                " minercdc.lake.tables(spark, config, scn) finds it"
+            )
+
+    def partitions(self) -> Iterator[tuple[str, tuple[PartitionField, ...]]]:
+        """The entries of minercdc.lake.iceberg.partitions: (pattern, fields), in their order."""
+        for pattern, items in table_entries(self.minercdc_lake_iceberg_partitions):
+            yield pattern, tuple(map(partition_field, items))
+
+    def sort(self) -> Iterator[tuple[str, tuple[SortField, ...]]]:
+        """The entries of minercdc.lake.iceberg.sort: (pattern, columns), in their order."""
+        for pattern, items in table_entries(self.minercdc_lake_iceberg_sort):
+            yield pattern, tuple(map(sort_field, items))
 
     def table_modes(self) -> Iterator[tuple[str, Mode]]:
         """The entries of minercdc.lake.table.modes: (pattern, mode), in their order."""

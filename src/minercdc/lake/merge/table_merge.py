@@ -21,7 +21,7 @@ from minercdc.lake.merge.pending import Pending, clearings, pending, stages
 from minercdc.lake.merge.rows import Clear, MergeStep, TableMode, identity
 from minercdc.lake.read.decode import RowDecoder, TableShape
 from minercdc.lake.stream.change_log import Arrival, ChangeLog
-from minercdc.lake.table.columns import TableColumn, TypeChange, evolution
+from minercdc.lake.table.columns import TableColumn, TypeChange, evolution, recommented
 from minercdc.lake.table.format import Applied, LakeTable
 from minercdc.lake.table.history import TableHistory
 
@@ -123,7 +123,7 @@ class TableMerge:
             old = key_ids(self._decoder.shape(table.version_at(applied.scn)))
             mode.rekey(lake, there, old, Clear(since, table.times.get(since), read=False), applied)
         new = there is None
-        target = shape.table_columns() if there is None else self._evolved(lake, table, shape, there, work)
+        target = table.commented(shape.table_columns()) if there is None else self._evolved(lake, table, shape, there, work)
         step = MergeStep(target, key, since, clear, work.late, work.reads, applied, goal)
         changes = None
         if work.rows:
@@ -167,7 +167,7 @@ class TableMerge:
         # The columns of a table that was dropped since are taken for those of the same names.
         made = max((scn for scn in table.created if scn <= work.scn), default=0)
         known = {field.id for version in table.versions if version.since >= made for field in version.fields}
-        columns = evolved(lake, there, shape.table_columns(), known, self._lake.minercdc_lake_type_change)
+        columns = evolved(lake, there, table.commented(shape.table_columns()), known, self._lake.minercdc_lake_type_change)
         of_id = {column.id: column for column in columns}
         for number, (since, value) in self._decoder.fills(table).items():
             if number in of_id and work.applied.scn < since <= work.scn:
@@ -189,6 +189,8 @@ def evolved(
     while steps := evolution(there, wanted, known, policy, lake.can_widen):
         lake.take_all(there, steps)
         there = lake.columns() or []
+    if comments := recommented(there, wanted):  # once: a catalog may keep less of a comment than it was given
+        lake.take_all(there, comments)
     of_id = {column.id: column for column in there}
     return [of_id[column.id] for column in wanted]
 

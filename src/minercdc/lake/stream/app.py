@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import DeliveryError, LakeError
 from minercdc.lake.maintain.maintenance import Maintenance
+from minercdc.lake.merge.attempts import cause_of
 from minercdc.lake.merge.scheduler import Merger
 from minercdc.lake.read.avro import AvroTopics
 from minercdc.lake.spark.jvm import java_class
@@ -86,15 +87,10 @@ class Lake:
         self._stop = threading.Event()
         self._turn = threading.Lock()  # of what marks and merges
         self._failure: Exception | None = None
+        self._batch_failure: Exception | None = None
+        self._appended = self._restarted = -1  # numbers of micro-batches
         lake = config.lake
-        self.query: StreamingQuery = (
-            self._source.stream(spark)
-            .writeStream.foreachBatch(self._append)
-            .option("checkpointLocation", self._paths.checkpoint)
-            .trigger(processingTime=f"{lake.minercdc_lake_trigger_interval_ms} milliseconds")
-            .queryName(f"minercdc-{config.identity.name}")
-            .start()
-        )
+        self.query: StreamingQuery = self._started()
         self._watch = StreamWatch(self.figures, str(self.query.id))
         spark.streams.addListener(self._watch)
         self._threads = [threading.Thread(target=self._merge, name="lake-merges", daemon=True)]
@@ -102,6 +98,38 @@ class Lake:
             self._threads.append(threading.Thread(target=self._maintain, name="lake-maintenance", daemon=True))
         for thread in self._threads:
             thread.start()
+
+    def _started(self) -> StreamingQuery:
+        return (
+            self._source.stream(self._spark)
+            .writeStream.foreachBatch(self._append_or_note)
+            .option("checkpointLocation", self._paths.checkpoint)
+            .trigger(processingTime=f"{self._config.lake.minercdc_lake_trigger_interval_ms} milliseconds")
+            .queryName(f"minercdc-{self._config.identity.name}")
+            .start()
+        )
+
+    def _start_again(self, error: BaseException) -> None:
+        """Start the query again that ended only since Spark could not report a micro-batch that it had done, once a micro-batch. Any
+        other error is raised; that of `_append` where Spark's own hides it."""
+        if not hides_outcome(str(error)):
+            raise error
+        if self._batch_failure is not None:
+            raise LakeError(f"the lake's stream ended: {cause_of(self._batch_failure)}") from self._batch_failure
+        if self._appended == self._restarted:
+            raise error
+        log.debug("Spark could not report micro-batch %s; the stream is started again", self._appended)
+        self._restarted = self._appended
+        self.query = self._started()
+
+    def _append_or_note(self, records: DataFrame, number: int) -> None:
+        self._batch_failure = None
+        try:
+            self._append(records, number)
+        except Exception as error:
+            self._batch_failure = error
+            raise
+        self._appended = number
 
     def _append(self, records: DataFrame, number: int) -> None:
         """One micro-batch: append it to the change log, and note how far the topics are read then."""
@@ -215,7 +243,13 @@ class Lake:
         :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
         :raises pyspark.errors.StreamingQueryException: the stream has ended by an error.
         """
-        self.query.processAllAvailable()
+        from pyspark.errors import StreamingQueryException
+
+        try:
+            self.query.processAllAvailable()
+        except StreamingQueryException as error:
+            self._start_again(error)
+            self.query.processAllAvailable()
         with self._turn:
             for _ in range(2):  # the mark that was waited for, and the newest one
                 self._advance()
@@ -231,8 +265,11 @@ class Lake:
 
         try:
             while not stop.is_set():
-                if self.query.awaitTermination(1):
-                    break
+                try:
+                    if self.query.awaitTermination(1):
+                        break
+                except StreamingQueryException as error:
+                    self._start_again(error)
                 self._raise_failure()
         except StreamingQueryException as error:
             raise LakeError(f"the lake's stream ended: {first_cause(str(error))}") from error
@@ -252,6 +289,12 @@ class Lake:
     def _raise_failure(self) -> None:
         if self._failure is not None:
             raise LakeError(f"merging ended: {first_cause(str(self._failure))}") from self._failure
+
+
+def hides_outcome(text: str) -> bool:
+    """Whether a query ended by Spark 4.1's own fault: after a start that finds a micro-batch begun, it fails to report that one, done or
+    failed (SPARK-55271)."""
+    return 'the return value of "scala.Option.get()" is null' in text
 
 
 def first_cause(text: str) -> str:

@@ -1,6 +1,7 @@
 """The names of a lake table's columns, and the steps that bring an older table to its present columns.
 
-A lake column carries the id of its source column (`history.Field.id`) as its comment. So a rename is seen as one, and a step that
+A lake column carries the id of its source column (`history.Field.id`) in its comment, after Oracle's own: `text "NAME@SCN"`, or the id
+alone. So a rename is seen as one, and a step that
 was done before a kill is not done again. Names are the source's, as `lake_names` has them; our own column is `__cdc`.
 
     ADD      ADD COLUMNS; older rows get the literal DEFAULT of the ADD (by `merge`)
@@ -27,11 +28,15 @@ TypeChange: TypeAlias = Literal["text", "new_column"]
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column of a lake table: `type` as Spark SQL names it, `id` of the source column, '' for none."""
+    """A column of a lake table: `type` as Spark SQL names it, `id` of the source column, '' for none.
+
+    :param comment: Oracle's; '' for none. None for none, too, of a lake table; of the source, that it is not known.
+    """
 
     name: str
     type: str
     id: str = ""
+    comment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +71,11 @@ class WidenColumn:
 
 @dataclass(frozen=True, slots=True)
 class IdentifyColumn:
-    """Set the id that the column carries; '' for none."""
+    """Set the id that the column carries, '' for none, and Oracle's comment."""
 
     name: str
     id: str
+    comment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,34 @@ class CopyColumn:
 
 
 Step: TypeAlias = AddColumn | DropColumn | RenameColumn | WidenColumn | IdentifyColumn | CopyColumn
+
+
+def lake_comment(number: str, comment: str | None) -> str:
+    """The comment of a lake column that carries an id, '' for none, and Oracle's comment. `read_comment` reads it."""
+    return f'{comment} "{number}"' if comment else number
+
+
+def read_comment(text: str) -> tuple[str, str | None]:
+    """The id of a lake column with this comment, and Oracle's comment, None for none. No name in Oracle has a double quote."""
+    if not text.endswith('"'):
+        return text, None
+    comment, _, number = text[:-1].rpartition('"')
+    return number, comment.removesuffix(" ") or None
+
+
+def recommented(there: Sequence[TableColumn], wanted: Sequence[TableColumn]) -> list[IdentifyColumn]:
+    """The steps after which the columns `there` have the comments of the wanted ones that are known.
+
+    :param there: as `evolution` has made them.
+    """
+    of_id = {column.id: column for column in there if column.id}
+    return [
+        IdentifyColumn(found.name, column.id, column.comment)
+        for column in wanted
+        if column.comment is not None
+        and (found := of_id.get(column.id)) is not None
+        and (found.comment or "") != column.comment
+    ]
 
 
 def lake_names(names: Sequence[str]) -> list[str]:
@@ -188,7 +222,7 @@ def _arrival(column: TableColumn, present: dict[str, TableColumn]) -> Iterator[S
     copy = _COPY + column.name
     if copy in present:  # killed after the older column went
         yield RenameColumn(copy, column.name)
-        yield IdentifyColumn(column.name, column.id)
+        yield IdentifyColumn(column.name, column.id, column.comment)
     else:
         yield AddColumn(column)
 
@@ -197,7 +231,7 @@ def _changed(
     column: TableColumn, there: TableColumn, taken: set[str], policy: TypeChange, can_widen: Callable[[str, str], bool]
 ) -> Iterator[Step]:
     if there.id != column.id:
-        yield IdentifyColumn(column.name, column.id)
+        yield IdentifyColumn(column.name, column.id, column.comment)
     if there.type == column.type or (there.type == "STRING" and policy == "text"):
         return
     wide = widened(there.type, column.type)
@@ -212,7 +246,7 @@ def _changed(
         yield CopyColumn(column.name, there.type, copy, kind)
         yield DropColumn(column.name)
         yield RenameColumn(copy, column.name)
-        yield IdentifyColumn(column.name, column.id)
+        yield IdentifyColumn(column.name, column.id, column.comment if column.comment is not None else there.comment)
     else:
         number = next(n for n in range(1, len(taken) + 2) if f"{column.name}__{n}" not in taken)
         yield RenameColumn(column.name, f"{column.name}__{number}")

@@ -16,7 +16,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.lake import Format, Mode
 from minercdc.errors import LakeError
 from minercdc.lake.spark.jvm import java_class
-from minercdc.lake.spark.sql import quoted, unquoted
+from minercdc.lake.spark.sql import literal, quoted, unquoted
 from minercdc.lake.table.columns import CDC, DropColumn, Step, TableColumn
 from minercdc.lake.table.delta_features import (
     ALL,
@@ -30,7 +30,7 @@ from minercdc.lake.table.delta_features import (
     rewritten,
     unmapped,
 )
-from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, LogTable, Once, columns_of
+from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, LogTable, Once, columns_of, commented, source_properties
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.statements import fill_statement, no_rows, step_statement
 from minercdc.local.spark import DELTA
@@ -62,11 +62,15 @@ class DeltaTable:
     """A Delta table at `path`, in a session that no other thread uses.
 
     :param features: of Delta that it may have.
+    :param said: properties that it gets with the first ones that take SQL: a commit of their own would cost as much as a small merge.
     """
 
-    def __init__(self, spark: SparkSession, path: str, features: Features = ALL) -> None:
+    def __init__(
+        self, spark: SparkSession, path: str, features: Features = ALL, said: Mapping[str, str] | None = None
+    ) -> None:
         self._spark = spark
         self._features = features
+        self._said = said or {}
         self.path = path
         self.name = f"delta.{quoted(path)}"
 
@@ -149,12 +153,9 @@ class DeltaTable:
         :param rows: in the columns' order, and `__cdc`.
         :raises LakeError: a name needs a column mapping, which is forbidden.
         """
-        from pyspark.sql.functions import col
-
         there = self.exists()
         self.refuse_names(columns)
-        named = [col(quoted(c.name)).alias(c.name, metadata={"comment": c.id}) for c in columns]
-        rows = rows.select(*named, CDC)
+        rows = rows.select(*commented(columns), CDC)
         if there and unmapped(columns):
             self._enable(COLUMN_MAPPING)
         properties = self._features.of_new_table(columns)
@@ -166,7 +167,7 @@ class DeltaTable:
             else:  # a property of ours takes SQL
                 kept = {feature.property: feature.value for feature in FEATURES if there and self._has(feature)}
                 rows.createOrReplaceTempView("minercdc_rows")
-                form = _form(mode, properties | kept)
+                form = _form(mode, {**properties, **kept, **self._said})
                 self._spark.sql(f"CREATE OR REPLACE TABLE {self.name} {form} AS SELECT * FROM minercdc_rows")
 
     def _write_new(self, rows: DataFrame, properties: Mapping[str, str]) -> None:
@@ -196,7 +197,8 @@ class DeltaTable:
     def _enable(self, feature: Feature) -> None:
         """Give the table a feature, in a commit that upgrades its protocol; nothing where it has it."""
         if not self._has(feature):
-            self._spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{feature.property}' = '{feature.value}')")
+            listed = _listed({feature.property: feature.value, **self._said})
+            self._spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})")
 
     def take_all(self, there: Sequence[TableColumn], steps: Sequence[Step]) -> None:
         """Take the steps of `columns.evolution`, a commit each; where one needs a feature that is forbidden, all in one commit, which
@@ -379,12 +381,13 @@ class Delta:
     }
 
     def __init__(self, config: ConnectorConfig) -> None:
+        self._config = config
         self._paths = LakePaths(config)
         self._features = features_of(config.lake)
 
     def table(self, spark: SparkSession, table: TableId) -> LakeTable:
         """See `TableFormat`."""
-        return DeltaTable(spark, self._paths.table(table), self._features)
+        return DeltaTable(spark, self._paths.table(table), self._features, source_properties(self._config, table))
 
     def changes(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
@@ -412,8 +415,11 @@ def _compact(spark: SparkSession, name: str, age: timedelta) -> None:
 
 def _form(mode: Mode, properties: Mapping[str, str]) -> str:
     given = dict(properties) if mode == "mirror" else {**properties, _MODE: mode}
-    listed = ", ".join(f"'{name}' = '{value}'" for name, value in given.items())
-    return f"USING delta TBLPROPERTIES ({listed})"
+    return f"USING delta TBLPROPERTIES ({_listed(given)})"
+
+
+def _listed(properties: Mapping[str, str]) -> str:
+    return ", ".join(f"'{name}' = {literal(value)}" for name, value in properties.items())
 
 
 def newest_version(spark: SparkSession, path: str) -> int:

@@ -11,7 +11,7 @@ that needs one is refused. A feature that a table has already stays.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from minercdc.config.target.lake import LakeConfig, LakeFeature
@@ -104,14 +104,14 @@ def rewritten(there: Sequence[TableColumn], steps: Iterable[Step]) -> list[tuple
                 del found[name]
             case RenameColumn(name, new_name):
                 column, sql = found[name]
-                renamed = TableColumn(new_name, column.type, column.id), sql
+                renamed = replace(column, name=new_name), sql
                 found = {(new_name if one == name else one): (renamed if one == name else it) for one, it in found.items()}
             case WidenColumn(name, kind):
                 column, sql = found[name]
-                found[name] = TableColumn(name, kind, column.id), in_type(sql, column.type, kind)
-            case IdentifyColumn(name, number):
+                found[name] = replace(column, type=kind), in_type(sql, column.type, kind)
+            case IdentifyColumn(name, number, comment):
                 column, sql = found[name]
-                found[name] = TableColumn(name, column.type, number), sql
+                found[name] = replace(column, id=number, comment=comment), sql
             case CopyColumn(source, kind, target, wanted):
                 column, sql = found[target]
                 copied = in_type(found[source][1], kind, wanted)

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
+from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.lake import Format, Mode
-from minercdc.lake.table.columns import CDC, Step, TableColumn
+from minercdc.lake.spark.sql import quoted
+from minercdc.lake.table.columns import CDC, Step, TableColumn, lake_comment, read_comment
 from minercdc.schema.table import TableId
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 NO_TABLE = -1
 """The version of a table that is not there, such as one that was dropped before its first row."""
@@ -231,13 +233,34 @@ def changed_since(lake: LakeTable, version: int, applied: Applied) -> Applied | 
     return None if found == applied else found
 
 
+def commented(columns: Sequence[TableColumn]) -> list[Column]:
+    """Spark's columns of these names, which carry the comments of the lake's."""
+    from pyspark.sql.functions import col
+
+    return [
+        col(quoted(one.name)).alias(one.name, metadata={"comment": lake_comment(one.id, one.comment)}) for one in columns
+    ]
+
+
+def source_properties(config: ConnectorConfig, table: TableId) -> dict[str, str]:
+    """The properties by which a lake table says what it is a copy of."""
+    return {
+        "minercdc.source.database": table.database,
+        "minercdc.source.table": str(table),
+        "minercdc.connector": config.identity.name,
+        "minercdc.topic.prefix": config.identity.topic_prefix,
+    }
+
+
 def columns_of(schema: object) -> list[TableColumn]:
-    """The columns of a lake table's Spark schema besides `__cdc`, with the ids in their comments."""
+    """The columns of a lake table's Spark schema besides `__cdc`, with what their comments carry."""
     from pyspark.sql.types import StructType
 
     assert isinstance(schema, StructType)
     return [
-        TableColumn(field.name, field.dataType.simpleString().upper(), (field.metadata or {}).get("comment", ""))
+        TableColumn(
+            field.name, field.dataType.simpleString().upper(), *read_comment((field.metadata or {}).get("comment", ""))
+        )
         for field in schema.fields
         if field.name != CDC
     ]

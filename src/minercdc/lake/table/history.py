@@ -20,6 +20,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError, SchemaHistoryError
 from minercdc.lake.read.skipped import refuse_other_forms
 from minercdc.lake.stream.topic_owners import TopicTable, owner_of
+from minercdc.lake.table.columns import TableColumn
 from minercdc.messages.topics import TopicNames
 from minercdc.schema.ddl.parser import parse_ddl
 from minercdc.schema.ddl.statements import AlterTable, RenameColumn, TruncateCluster, TruncateTable, Unclear
@@ -82,6 +83,7 @@ class TableHistory:
     :ivar earlier: names of table and topic that its rows had earlier -> SCN of the rename.
     :ivar renamed_from, renamed_to: (SCN, the table whose rows this one took over, or that took over its rows).
     :ivar dropped: SCNs of DROPs, of renames to another name, and of initial snapshots that did not find it.
+    :ivar comments: of the columns, by their ids, as the history has them last; None where comments are not captured.
     :ivar times: SCN of DDL, or of a snapshot -> its time, in microseconds since 1970.
     """
 
@@ -100,6 +102,7 @@ class TableHistory:
     dropped: list[int] = field(default_factory=list)
     times: dict[int, int] = field(default_factory=dict)
     name: str = ""
+    comments: dict[str, str] | None = None
 
     def __post_init__(self) -> None:
         self.name = self.name or str(self.table)
@@ -111,6 +114,11 @@ class TableHistory:
     def index_at(self, scn: int) -> int:
         """Index in `versions` of `version_at`; 0 where there are none."""
         return max(bisect_right(self.versions, scn, key=lambda version: version.since) - 1, 0)
+
+    def commented(self, columns: Iterable[TableColumn]) -> list[TableColumn]:
+        """Columns of the lake, with Oracle's comments where they are captured."""
+        known = self.comments
+        return [replace(one, comment=None if known is None else known.get(one.id, "")) for one in columns]
 
     def exists_at(self, scn: int) -> bool:
         """Whether the source has a table of this name at an SCN, as far as the history is read."""
@@ -276,6 +284,9 @@ class TableHistories:
             if change.snapshot:
                 self._note_found(change, table, scn)
             self._add_version(table, scn, without_comments(change.after), alter, ddl, created=created)
+            if self._config.messages.include_schema_comments:
+                pairs = zip(table.versions[-1].fields, change.after.columns, strict=True)
+                table.comments = {field.id: column.comment or "" for field, column in pairs}
             # Beside the table that it names, TRUNCATE .. CASCADE may have emptied others.
             if isinstance(statement, TruncateTable) or (
                 isinstance(statement, AlterTable | Unclear) and statement.loses_rows

@@ -15,11 +15,24 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.lake import Format, Mode
+from minercdc.config.target.lake_layout import SortField
 from minercdc.errors import LakeError
 from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.sql import literal, quoted
-from minercdc.lake.table.columns import CDC, Step, TableColumn
-from minercdc.lake.table.format import NO_TABLE, READERS_TIME, Applied, LakeTable, LogTable, Once, columns_of
+from minercdc.lake.table.catalog_errors import java_causes, unreached
+from minercdc.lake.table.columns import CDC, DropColumn, IdentifyColumn, RenameColumn, Step, TableColumn
+from minercdc.lake.table.format import (
+    NO_TABLE,
+    READERS_TIME,
+    Applied,
+    LakeTable,
+    LogTable,
+    Once,
+    columns_of,
+    commented,
+    source_properties,
+)
+from minercdc.lake.table.iceberg_layout import TAG, Layout, layout_of
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.statements import fill_statement, no_rows, step_statement
 from minercdc.lake.table.widening import precision_of
@@ -55,6 +68,8 @@ _REWRITTEN: Final[Mapping[str, str]] = {
     "min-input-files": "2",
     "delete-ratio-threshold": "0.05",
 }
+# Settings whose values Spark's pages and logs do not show: its own choice, and a catalog's credentials.
+_REDACTED = "(?i)secret|password|token|access[.]?key|credential|authorization"
 _APPENDS_BETWEEN_LOOKS = 50
 _ORPHANS_AGE = timedelta(days=3)  # a writer may be writing younger ones
 
@@ -67,8 +82,7 @@ class _Snapshots:
 
     def __init__(self, spark: SparkSession, name: str) -> None:
         session: Any = spark
-        # A catalog is loaded in the thread's active session.
-        java_class(spark, "org.apache.spark.sql.SparkSession").setActiveSession(session._jsparkSession)
+        _activate(spark)
         self.table = java_class(spark, "org.apache.iceberg.spark.Spark3Util").loadIcebergTable(session._jsparkSession, name)
         self.newest = self.table.currentSnapshot()
 
@@ -106,12 +120,22 @@ class _Snapshots:
         until, readers = (int((now - one).timestamp() * 1000) for one in (age, min(age, READERS_TIME)))
         line = list(self.back())
         spoken_at = {next((i for i, one in enumerate(line) if one.summary().get(name) is not None), 0) for name in spoken}
+        tagged: dict[int, list[str]] = {}
+        for name, ref in dict(self.table.refs()).items():
+            tagged.setdefault(int(ref.snapshotId()), []).append(str(name))
         going = []
         for i, one in enumerate(line[1:], 1):
             replaced = int(line[i - 1].timestampMillis())
             is_needed = kept is None or int(one.sequenceNumber()) in kept
+            if any(not name.startswith(TAG) for name in tagged.get(int(one.snapshotId()), ())):
+                continue  # a tag or a branch of others
             if i not in spoken_at and (replaced < until or (replaced < readers and not is_needed)):
                 going.append(one)
+        if ours := [name for one in going for name in tagged.get(int(one.snapshotId()), ())]:
+            changed = self.table.manageSnapshots()
+            for name in ours:
+                changed = changed.removeTag(name)
+            changed.commit()
         if going:
             expiry = self.table.expireSnapshots()
             for one in going:
@@ -130,12 +154,30 @@ class Catalog:
     settings: Mapping[str, str]
 
     def open(self, spark: SparkSession) -> None:
-        """Have a session know the catalog, also one that was made without it."""
+        """Have a session know the catalog, also one that was made without it. Raises LakeError as `reached`."""
         prefix = f"spark.sql.catalog.{self.name}"
         if spark.conf.get(prefix, None) is None:
             for name, value in self.settings.items():
                 if name.startswith(prefix):
                     spark.conf.set(name, value)
+        session: Any = spark
+        _activate(spark)
+        with self.reached():
+            session._jsparkSession.sessionState().catalogManager().catalog(self.name)
+
+    @contextmanager
+    def reached(self) -> Iterator[None]:
+        """Work with the catalog in the block. Raises LakeError where the catalog does not answer, or refuses who asks."""
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
+
+        try:
+            yield
+        except (Py4JJavaError, PySparkException) as error:
+            uri = self.settings.get(f"spark.sql.catalog.{self.name}.uri", "")
+            if (explained := unreached(self.name, uri, list(java_causes(error)))) is not None:
+                raise explained from error
+            raise
 
 
 class _Table:
@@ -154,7 +196,8 @@ class _Table:
 
     def exists(self) -> bool:
         """Whether there is a table."""
-        return bool(self._spark.catalog.tableExists(self.name))
+        with self._catalog.reached():
+            return bool(self._spark.catalog.tableExists(self.name))
 
     def newest_version(self) -> int:
         """See `LogTable`."""
@@ -170,15 +213,17 @@ class _Table:
         return int(row[0]), int(row[1])
 
     def _snapshots(self) -> _Snapshots:
-        return _Snapshots(self._spark, self.name)
+        with self._catalog.reached():
+            return _Snapshots(self._spark, self.name)
 
     def _make_namespace(self) -> None:
-        self._spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {self._namespace}")
+        with self._catalog.reached():
+            self._spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {self._namespace}")
 
     def _rewrite(
-        self, age: timedelta, order: Sequence[str], spoken: Sequence[str], kept: Collection[int] | None = None
+        self, age: timedelta, order: Sequence[SortField], spoken: Sequence[str], kept: Collection[int] | None = None
     ) -> None:
-        """Join files, sorted by some columns, and remove what versions that are older than `age` had alone.
+        """Join files, sorted where there is an order, and remove what versions that are older than `age` had alone.
 
         :param spoken: members of summaries, whose newest values the new snapshots have, too, since the others may go.
         :param kept: see `LakeTable.compact`.
@@ -192,8 +237,8 @@ class _Table:
             rewrite = rewrite.option(name, value)
         if order:
             sorting = java_class(self._spark, "org.apache.iceberg.SortOrder").builderFor(snapshots.table.schema())
-            for column in order:
-                sorting = sorting.asc(column)
+            for field in order:
+                sorting = sorting.desc(field.column) if field.descending else sorting.asc(field.column)
             rewrite = rewrite.sort(sorting.build())
         _execute(rewrite, said)
         # Each takes the table as the one before left it.
@@ -218,7 +263,7 @@ class IcebergLogTable(_Table):
             return
         said = {} if once is None else {_WRITER: once.writer, _NUMBER: str(once.number)}
         self._catalog.open(rows.sparkSession)  # that of a stream is the stream's own
-        with _saying(rows.sparkSession, said):
+        with self._catalog.reached(), _saying(rows.sparkSession, said):
             if there:
                 self._add_columns(rows)
                 rows.writeTo(self.name).append()
@@ -264,6 +309,12 @@ class IcebergLogTable(_Table):
 class IcebergTable(_Table):
     """The lake's table of one source table."""
 
+    def __init__(
+        self, spark: SparkSession, catalog: Catalog, path: Sequence[str], properties: Mapping[str, str], layout: Layout
+    ) -> None:
+        super().__init__(spark, catalog, path, properties)
+        self._layout = layout
+
     def columns(self) -> list[TableColumn] | None:
         """See `LakeTable`."""
         if not self.exists():
@@ -286,15 +337,13 @@ class IcebergTable(_Table):
 
     def replace(self, rows: DataFrame, columns: Sequence[TableColumn], applied: Applied, mode: Mode) -> None:
         """See `LakeTable`."""
-        from pyspark.sql.functions import col
-
-        named = [col(quoted(c.name)).alias(c.name, metadata={"comment": c.id}) for c in columns]
-        rows.select(*named, CDC).createOrReplaceTempView("minercdc_rows")
+        rows.select(*commented(columns), CDC).createOrReplaceTempView("minercdc_rows")
         self._make_namespace()
-        properties = ", ".join(f"'{name}' = '{value}'" for name, value in self._properties.items())
+        properties = ", ".join(f"'{name}' = {literal(value)}" for name, value in self._properties.items())
+        parts = self._layout.partitioned_by(self.name, columns)
         with self._saying(applied, mode):
             self._spark.sql(
-                f"CREATE OR REPLACE TABLE {self.name} USING iceberg TBLPROPERTIES ({properties}) AS SELECT * FROM minercdc_rows"
+                f"CREATE OR REPLACE TABLE {self.name} USING iceberg {parts} TBLPROPERTIES ({properties}) AS SELECT * FROM minercdc_rows"
             )
 
     def can_widen(self, old: str, new: str) -> bool:
@@ -308,8 +357,32 @@ class IcebergTable(_Table):
             self.take(step)
 
     def take(self, step: Step) -> None:
-        """Take one step of `columns.evolution`; its commit is durable when this returns."""
-        self._spark.sql(step_statement(self.name, step))
+        """Take one step of `columns.evolution`; its commits are durable when this returns."""
+        if isinstance(step, DropColumn) and self._parts_by(step.name):
+            self._set_aside(step.name)
+        else:
+            self._spark.sql(step_statement(self.name, step))
+
+    def _parts_by(self, name: str) -> bool:
+        """Whether a column is, or was, one by which the table is partitioned."""
+        table = self._snapshots().table
+        return any(
+            str(table.schema().findColumnName(field.sourceId())) == name
+            for spec in dict(table.specs()).values()
+            for field in spec.fields()
+        )
+
+    def _set_aside(self, name: str) -> None:
+        """Give a column of the partitions that the source has no more another name and no id; what is written from now on is not
+        partitioned by it. Iceberg cannot merge into a table whose older partitions are by a column that is gone."""
+        table = self._snapshots().table
+        for field in table.spec().fields():
+            if str(table.schema().findColumnName(field.sourceId())) == name:
+                self._spark.sql(f"ALTER TABLE {self.name} DROP PARTITION FIELD {quoted(str(field.name()))}")
+        taken = {column.name.lower() for column in self.columns() or []}
+        number = next(n for n in range(1, len(taken) + 2) if f"{name}__{n}".lower() not in taken)
+        for step in (RenameColumn(name, f"{name}__{number}"), IdentifyColumn(f"{name}__{number}", "")):
+            self._spark.sql(step_statement(self.name, step))
 
     def fill(self, column: TableColumn, value: str, before: int) -> None:
         """See `LakeTable`."""
@@ -334,6 +407,7 @@ class IcebergTable(_Table):
         """See `LakeTable`."""
         with _saying(rows.sparkSession, {_APPLIED: applied.to_json()}):
             rows.writeTo(self.name).append()
+        self._tag(applied)
 
     def update(self, sets: str, where: str, applied: Applied) -> None:
         """See `LakeTable`."""
@@ -351,7 +425,13 @@ class IcebergTable(_Table):
         return Applied.from_json(self._snapshots().said(_APPLIED))
 
     def version(self) -> int:
-        """See `LakeTable`."""
+        """See `LakeTable`. A change of columns alone makes no snapshot, and a snapshot is read with its own columns: an empty one is made
+        that has the present ones."""
+        if not self.exists():
+            return NO_TABLE
+        found = self._snapshots()
+        if found.newest is None or found.newest.schemaId() != found.table.schema().schemaId():
+            found.table.newFastAppend().commit()
         return self.newest_version()
 
     def rewritten(self, version: int) -> int:
@@ -379,13 +459,20 @@ class IcebergTable(_Table):
 
     def compact(self, age: timedelta, kept: Collection[int] | None = None) -> None:
         """See `LakeTable`."""
-        self._rewrite(age, self.clustering(), (_APPLIED, _MODE), kept)
+        order = self._layout.order(self.columns() or [], self.clustering())
+        self._rewrite(age, order, (_APPLIED, _MODE), kept)
 
     @contextmanager
     def _saying(self, applied: Applied, mode: Mode | None = None) -> Iterator[None]:
         said = {_APPLIED: applied.to_json()} | ({} if mode is None else {_MODE: mode})
         with _saying(self._spark, said):
             yield
+        self._tag(applied)
+
+    def _tag(self, applied: Applied) -> None:
+        """Name the newest version by the SCN that it is at; a later commit at the same SCN takes the tag over."""
+        if self._layout.tags:
+            self._spark.sql(f"ALTER TABLE {self.name} CREATE OR REPLACE TAG {quoted(f'{TAG}{applied.scn}')}")
 
 
 def promotes(old: str, new: str) -> bool:
@@ -405,6 +492,8 @@ class Iceberg:
     maintenance: Mapping[str, str] = {}
 
     def __init__(self, config: ConnectorConfig) -> None:
+        self._config = config
+        self._layout_of = layout_of(config)
         lake = config.lake
         self.session: Mapping[str, str] = catalog_settings(config)
         self._catalog = Catalog(lake.minercdc_lake_catalog_name, self.session)
@@ -415,7 +504,9 @@ class Iceberg:
     def table(self, spark: SparkSession, table: TableId) -> LakeTable:
         """See `TableFormat`."""
         database = [table.database] if self._has_several else []
-        return IcebergTable(spark, self._catalog, [*database, table.schema, table.table], self._properties)
+        properties = {**self._properties, **source_properties(self._config, table)}
+        path = [*database, table.schema, table.table]
+        return IcebergTable(spark, self._catalog, path, properties, self._layout_of(table))
 
     def changes(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
@@ -445,9 +536,16 @@ def catalog_settings(config: ConnectorConfig) -> dict[str, str]:
     passed_on = {"cache-enabled": "false", **config.lake_catalog}
     return {
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.redaction.regex": _REDACTED,
         catalog: "org.apache.iceberg.spark.SparkCatalog",
         **{f"{catalog}.{name}": value for name, value in {**given, **passed_on}.items() if value is not None},
     }
+
+
+def _activate(spark: SparkSession) -> None:
+    """Make a session the thread's active one: a catalog is loaded with the settings of that."""
+    session: Any = spark
+    java_class(spark, "org.apache.spark.sql.SparkSession").setActiveSession(session._jsparkSession)
 
 
 def _execute(action: Any, said: Mapping[str, str]) -> None:

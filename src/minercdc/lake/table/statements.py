@@ -15,6 +15,7 @@ from minercdc.lake.table.columns import (
     Step,
     TableColumn,
     WidenColumn,
+    lake_comment,
 )
 
 
@@ -25,7 +26,7 @@ def step_statement(table: str, step: Step) -> str:
     """
     match step:
         case AddColumn(column):
-            added = f"{quoted(column.name)} {column.type} COMMENT {literal(column.id)}"
+            added = f"{quoted(column.name)} {column.type} COMMENT {literal(lake_comment(column.id, column.comment))}"
             return f"ALTER TABLE {table} ADD COLUMNS ({added})"
         case DropColumn(name):
             return f"ALTER TABLE {table} DROP COLUMN {quoted(name)}"
@@ -33,8 +34,9 @@ def step_statement(table: str, step: Step) -> str:
             return f"ALTER TABLE {table} RENAME COLUMN {quoted(name)} TO {quoted(new_name)}"
         case WidenColumn(name, kind):
             return f"ALTER TABLE {table} ALTER COLUMN {quoted(name)} TYPE {kind}"
-        case IdentifyColumn(name, number):
-            return f"ALTER TABLE {table} ALTER COLUMN {quoted(name)} COMMENT {literal(number)}"
+        case IdentifyColumn(name, number, comment):
+            text = literal(lake_comment(number, comment))
+            return f"ALTER TABLE {table} ALTER COLUMN {quoted(name)} COMMENT {text}"
         case CopyColumn(source, kind, target, wanted):
             new, old = quoted(target), quoted(source)
             return f"UPDATE {table} SET {new} = {in_type(old, kind, wanted)} WHERE {new} IS NULL AND {old} IS NOT NULL"
