@@ -14,7 +14,6 @@ from tests.spark.reading import lake, name_in_sql
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.stream.events import Op
 
 if TYPE_CHECKING:
@@ -104,7 +103,6 @@ def test_partitions_order_and_tags(
 
     snapshot = dict(metadata(spark, name).refs())[f"scn-{first}"].snapshotId()
     spark.sql(f"ALTER TABLE {name} CREATE TAG mine AS OF VERSION {snapshot}")
-    client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     (report,) = Maintenance(spark, config).run()
     assert not report.failure
     assert found() == expected()
