@@ -13,7 +13,6 @@ from tests.spark.reading import frame
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.merge import compiled
-from minercdc.lake.read import decode
 from minercdc.lake.read.decode import RowDecoder
 from minercdc.native.decoding import decode as extension
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -103,36 +102,6 @@ def test_rows_come_and_go_as_sql_decodes_them(
         assert shown(spark, config) == {key: expected(row) for key, row in there.items()}
     assert len(decoded) == 3
     assert caplog.text.count("its merges are decoded in SQL from now on") == 1
-
-
-def test_workers_without_the_code_leave_all_to_sql(
-    spark: SparkSession,
-    config: ConnectorConfig,
-    connector: Connector,
-    sync: Callable[[], None],
-    decoded: list[str],
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def missing(*_: object) -> Callable[[object], object]:
-        def read(batches: object) -> object:
-            import no_such_package_of_ours  # type: ignore[import-not-found]
-
-            return no_such_package_of_ours
-
-        return read
-
-    monkeypatch.setattr(decode, "columns_of", missing)
-    rows = [row_of(key, random.Random(key)) for key in range(3)]
-    connector.structure(TABLE)
-    for round_ in range(2):
-        for key, row in enumerate(rows):
-            connector.change(*((Op.CREATE, None) if round_ == 0 else (Op.UPDATE, row)), row, TABLE, f"R{key}")
-        connector.commit()
-        sync()
-        assert shown(spark, config) == {key: expected(row) for key, row in enumerate(rows)}
-    assert decoded == ["MANY"]
-    assert "No module named 'no_such_package_of_ours'" in caplog.text
 
 
 def shown(spark: SparkSession, config: ConnectorConfig) -> dict[int, tuple[str | None, ...]]:
