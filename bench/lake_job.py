@@ -16,6 +16,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,16 +39,19 @@ _PATIENCE_S = 600.0
 
 
 class _Watch:
-    """Wall and CPU seconds of this process and its JVM, from its making."""
+    """Wall and CPU seconds of this process, its JVM and the JVM's Python workers, from its making."""
 
     def __init__(self) -> None:
-        self._processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+        self._seen: dict[int, float] = {}  # by process id, also of workers that have ended
         self._cpu, self._wall = self._now(), time.monotonic()
         self.steps: dict[str, tuple[float, float]] = {}
 
     def _now(self) -> float:
-        times = [process.cpu_times() for process in self._processes if process.is_running()]
-        return float(sum(t.user + t.system for t in times))
+        for process in (psutil.Process(), *psutil.Process().children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                times = process.cpu_times()
+                self._seen[process.pid] = times.user + times.system
+        return float(sum(self._seen.values()))
 
     def step(self, name: str) -> None:
         self.steps[name] = (time.monotonic() - self._wall, self._now() - self._cpu)

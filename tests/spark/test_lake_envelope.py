@@ -93,6 +93,21 @@ def test_members_are_those_of_the_document(spark: SparkSession, schemas: str) ->
     assert read(spark, *values, wrapped=schemas == "true") == [expected(value) for value in values]
 
 
+@pytest.mark.parametrize("schemas", ["false", "true"])
+def test_the_images_are_kept_and_a_document_in_another_order_as_it_is(spark: SparkSession, schemas: str) -> None:
+    in_place, parsed = (
+        [record(event, value_converter_schemas_enable=schemas) for event in events.values()] for events in (IN_PLACE, PARSED)
+    )
+    rows = spark.createDataFrame(list(enumerate([*in_place, *parsed])), "i INT, value BINARY")
+    found = [row["images"] for row in with_envelope(rows, wrapped=schemas == "true").orderBy("i").collect()]
+    for text, value in zip(found, in_place, strict=False):
+        document = json.loads(value)
+        images = {name: image for name, image in document.get("payload", document).items() if name in ("before", "after")}
+        assert json.loads(text) == ({"payload": images} if schemas == "true" else images)
+        assert len(text) < len(value) - 500
+    assert found[len(in_place) :] == [value.decode() for value in parsed]
+
+
 def test_the_connectors_records_are_not_parsed(spark: SparkSession) -> None:
     """Then a text that does not begin as JSON does gives the same."""
     values = [record(event) for event in IN_PLACE.values()]

@@ -17,8 +17,9 @@ from minercdc.pipeline.publisher import RECORD_COST
 
 
 @pytest.mark.skipif(not HAS_COMPILER, reason="no C compiler, or no headers of Python")
-def test_the_extension_is_built_where_a_compiler_is() -> None:
-    assert find_spec("minercdc.native._rows") is not None, (
+@pytest.mark.parametrize("name", ["_rows", "_decode"])
+def test_an_extension_is_built_where_a_compiler_is(name: str) -> None:
+    assert find_spec(f"minercdc.native.{name}") is not None, (
         "make install did not build it: pip install -v --editable . shows why"
     )
 

@@ -1,6 +1,6 @@
-"""The C core on damaged statements, under the address and undefined-behaviour sanitizers.
+"""The C core on damaged statements and records, under the address and undefined-behaviour sanitizers.
 
-MINERCDC_INPUTS says how many statements (100,000; `make fuzz` ten million), MINERCDC_SEED which.
+MINERCDC_INPUTS says how many inputs (100,000; `make fuzz` ten million), MINERCDC_SEED which.
 """
 
 from __future__ import annotations
@@ -23,18 +23,24 @@ _SEED = os.environ.get("MINERCDC_SEED", "1")
 
 @pytest.mark.skipif(not HAS_COMPILER, reason="no C compiler")
 @pytest.mark.timeout(3600)
-def test_damaged_statements_neither_crash_nor_read_beyond_their_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("harness", "core"),
+    [
+        ("fuzz.c", ("scan.c", "print.c", "store.c", "avro.c", "pieces.c", "protobuf.c")),
+        ("fuzz_decode.c", ("decode.c",)),
+    ],
+)
+def test_damaged_inputs_neither_crash_nor_are_read_beyond_their_end(
+    tmp_path: Path, harness: str, core: tuple[str, ...]
+) -> None:
     program = tmp_path / "fuzz"
     if subprocess.run(_TRIAL, input=b"int main(void){return 0;}", check=False).returncode:
         pytest.skip("the compiler has no sanitizers")
-    sources = [
-        _HERE / "fuzz.c",
-        *(_CORE / name for name in ("scan.c", "print.c", "store.c", "avro.c", "pieces.c", "protobuf.c")),
-    ]
+    sources = [_HERE / harness, *(_CORE / name for name in core)]
     subprocess.run(["cc", *_FLAGS, f"-I{_CORE}", "-o", program, *sources], check=True)
     ended = subprocess.run([program, str(_INPUTS), _SEED], capture_output=True, text=True, check=False)
     print(ended.stdout)
     assert ended.returncode == 0, ended.stderr[-4000:]
     inputs, accepted = map(int, re.findall(r"\d+", ended.stdout))
     assert inputs == _INPUTS
-    assert accepted > inputs / 20, "hardly any statement came as far as the printer"
+    assert accepted > inputs / 20, "hardly any input came to its end"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.lake.merge.attempts import attempts, cause_of
+from minercdc.lake.merge.compiled import CompiledReads
 from minercdc.lake.merge.joint_read import JointRead, JointTable
 from minercdc.lake.merge.latest import FEW_ROWS
 from minercdc.lake.merge.pending import is_pending
@@ -64,6 +65,7 @@ class Merger:
         self._state_table = StateTable(self._spark, self._format.state(self._spark))
         self._history = source.history()
         self._decoder = RowDecoder(config)
+        self._compiled = CompiledReads()
         self._lock = threading.Lock()
         self._arrivals = Arrivals()
         self._news: list[Entry] = []  # not recorded yet
@@ -301,7 +303,7 @@ class Merger:
     def _brought(self, table: TableHistory, goal: Applied) -> Iterable[Entry]:
         session = self._sessions.get()
         changes = self._change_log(session)
-        merge = TableMerge(self._config, changes, self._decoder, self._joint)
+        merge = TableMerge(self._config, changes, self._decoder, self._joint, self._compiled)
         lake = self._format.table(session, table.table)
         applied = self._state.applied(table.name)
         arrivals = self._arrivals.of(table.topic)

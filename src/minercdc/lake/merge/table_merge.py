@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
+from minercdc.lake.merge.compiled import CompiledReads
 from minercdc.lake.merge.joint_read import JointRead, JointTable
 from minercdc.lake.merge.latest import FEW_ROWS, complete_rows, latest_records, latest_rows
 from minercdc.lake.merge.modes import MIRROR, modes_of
@@ -28,20 +29,31 @@ from minercdc.lake.table.history import TableHistory
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_MOST_IN_TASK = 250_000  # records whose last ones are found in one task, without a shuffle
+
 
 class TableMerge:
     """Merges tables; each thread has one of its own.
 
     :param log: the change log, in the session of the thread.
     :param joint: what was read for several tables at once; None for nothing.
+    :param compiled: whether compiled code decodes; None for never.
     """
 
-    def __init__(self, config: ConnectorConfig, log: ChangeLog, decoder: RowDecoder, joint: JointRead | None = None) -> None:
+    def __init__(
+        self,
+        config: ConnectorConfig,
+        log: ChangeLog,
+        decoder: RowDecoder,
+        joint: JointRead | None = None,
+        compiled: CompiledReads | None = None,
+    ) -> None:
         self._lake = config.lake
         self._mode_of = modes_of(config)
         self._log = log
         self._decoder = decoder
         self._joint = joint
+        self._compiled = compiled
 
     def run(
         self,
@@ -72,7 +84,12 @@ class TableMerge:
         for stage in self._stages(table, arrivals, applied, goal, mode):
             work = pending(table, arrivals, applied, stage, truncate=self._truncates, read=read)
             if table.versions and table.versions[0].since <= work.scn:  # a table at that SCN
-                self._run(lake, table, work, stage, mode, again=again)
+                try:
+                    self._run(lake, table, work, stage, mode, again=again)
+                except Exception as error:
+                    if self._compiled is None or not self._compiled.goes_on(error, table.name):
+                        raise
+                    self._run(lake, table, work, stage, mode, again=again)
                 again = False
             applied = stage
 
@@ -150,6 +167,10 @@ class TableMerge:
         if self._joint is not None and (records := self._joint.records(self._log.spark, limits)) is not None:
             return self._decoder.decode(records, table, target, key, work.scns, before=mode.keeps, short=work.is_short)
         rows = self._log.rows().where(limits.condition())
+        if self._compiled is not None and self._compiled.takes(table.name, work.rows):
+            found = compiled(self._decoder, rows, table, target, key, work, mode)
+            if found is not None:
+                return found
         return reduced(self._decoder, rows, present, table, target, key, work, mode)
 
     def _evolved(
@@ -229,6 +250,24 @@ def reduced(
     if mode.takes == "change":
         return decoded
     return latest_rows(decoded, by if mode.takes == "row" else [*by, "commit_scn"], unplaced=bool(work.unplaced))
+
+
+def compiled(
+    decoder: RowDecoder,
+    rows: DataFrame,
+    table: TableHistory,
+    target: Sequence[TableColumn],
+    key: Sequence[str],
+    work: Pending,
+    mode: TableMode,
+) -> DataFrame | None:
+    """As `reduced`, of the last record of each row, by compiled code; None where that is not enough, or only SQL decodes the records."""
+    if not _takes_records(decoder, table, key, work, mode):
+        return None
+    last = not work.unplaced and work.rows <= _MOST_IN_TASK
+    if not last:
+        rows = latest_records(rows, ["key"] if key else ["row_id"], unplaced=bool(work.unplaced), count=work.rows)
+    return decoder.compiled(rows, table, target, key, work.scns, before=mode.keeps, last=last)
 
 
 def _has_one_version(decoder: RowDecoder, table: TableHistory, key: Sequence[str], work: Pending) -> bool:

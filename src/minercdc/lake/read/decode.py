@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.lake.read.compiled_plan import read_column
+from minercdc.lake.read.native_columns import ReadColumn, ReadPlan, columns_of
 from minercdc.lake.spark.sql import in_type, literal, quoted
 from minercdc.lake.stream.change_log import VANISHED
 from minercdc.lake.table.columns import TableColumn, lake_names
@@ -27,6 +29,16 @@ from minercdc.schema.table import Column, TableId, TableSchema
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_RECORD_TYPES = (
+    "op STRING",
+    "scn BIGINT",
+    "commit_scn BIGINT",
+    "seq BIGINT",
+    "commit_time TIMESTAMP",
+    "row_id STRING",
+    "partition INT",
+    "offset BIGINT",
+)
 RECORD = ("op", "scn", "commit_scn", "seq", "commit_time", "row_id", "partition", "offset")
 
 
@@ -112,6 +124,70 @@ class RowDecoder:
             decoded = typed if decoded is None else decoded.unionByName(typed)
         assert decoded is not None
         return decoded
+
+    def compiled(
+        self,
+        rows: DataFrame,
+        table: TableHistory,
+        target: Sequence[TableColumn],
+        key: Sequence[str],
+        scns: tuple[int, int],
+        *,
+        before: bool = False,
+        last: bool = False,
+    ) -> DataFrame | None:
+        """As `decode`, by compiled code in Python workers; None where only SQL decodes the rows. The query fails with
+        `native_columns.RecordLeft` where it meets a record that only SQL decodes.
+
+        :param last: only the last record of each row, found in one task; all records have a ROWID then.
+        """
+        version = table.version_at(scns[0])
+        if version is not table.version_at(scns[1]):
+            return None
+        found = self._read_columns(self.shape(version), target)
+        if found is None:
+            return None
+        shape, fills = self.shape(version), self.fills(table)
+        in_key = {field.id for field, _, _ in shape.columns if field.name in shape.key}
+        images = {number: column for number, column in found.items() if number not in in_key}
+        keys = {number: column for number, column in found.items() if number in in_key}
+        values = self._config.values
+        plan = ReadPlan(
+            tuple(images.values()),
+            tuple(keys.values()),
+            values.value_converter_schemas_enable,
+            values.key_converter_schemas_enable,
+            before,
+        )
+        types = [f"n{i} {column.spark_type}" for i, column in enumerate((*plan.images, *plan.keys))]
+        place = {number: (f"n{i}", found[number].spark_type) for i, number in enumerate((*images, *keys))}
+        read = columns_of(plan, RECORD, ("key" if key else "row_id") if last else None)
+        records = rows.selectExpr(*RECORD, "key", "value")
+        decoded = (records.coalesce(1) if last else records).mapInArrow(read, ", ".join((*_RECORD_TYPES, *types)))
+        selected = list(RECORD)
+        for i, column in enumerate(target):
+            if column.id in place:
+                selected.append(f"{in_type(*place[column.id], column.type)} AS c{i}")
+            else:
+                since, fill = fills.get(column.id, (0, "NULL"))
+                selected.append(f"CAST({fill if version.since < since else 'NULL'} AS {column.type}) AS c{i}")
+        kinds = {column.id: column.type for column in target}
+        for i, part in enumerate(key):
+            value = in_type(*place[part], kinds[part]) if part in place else f"CAST(NULL AS {kinds[part]})"
+            selected.append(f"{value} AS k{i}")
+        return decoded.selectExpr(*selected)
+
+    def _read_columns(self, shape: TableShape, target: Sequence[TableColumn]) -> dict[str, ReadColumn] | None:
+        """How compiled code reads the columns of the target that the version has, by their ids; None where it does not."""
+        wanted = {column.id for column in target}
+        found = {}
+        for field, column, _ in shape.columns:
+            if field.id in wanted:
+                one = read_column(column, self._config.values)
+                if one is None:
+                    return None
+                found[field.id] = one
+        return found
 
     def _decode_version(
         self,

@@ -26,13 +26,18 @@ _MEMBERS = {  # name -> place from the end, of what the commas separate, and Spa
     "txSeq": (-6, "BIGINT"),
     "op": (-4, "STRING"),
 }
+# No value of a row is an object that begins so.
+_SOURCE_BEGINS = ',"source":{"version":"'
+_SCHEMA_BEGINS = '{"schema":'
+_PAYLOAD_BEGINS = ',"payload":{"before":'
 _SOURCE = ", ".join(f"{name}: {kind}" for name, (_, kind) in _MEMBERS.items() if name != "op")
 _ENVELOPE = f"STRUCT<source: STRUCT<{_SOURCE}>, op: STRING>"
 
 
 def with_envelope(records: DataFrame, *, wrapped: bool) -> DataFrame:
     """The records with a struct `e` of ts_ms, snapshot, scn, commit_scn, row_id, commit_ts_ms, txSeq and op of their envelopes; all
-    null where the value is no envelope.
+    null where the value is no envelope; and `images`, the text of the envelope without what follows the row's images and its schema,
+    or as it is where it is not in the connector's order of members.
 
     :param records: `value` as bytes of JSON text.
     :param wrapped: the envelope is the `payload` of the document.
@@ -46,7 +51,22 @@ def with_envelope(records: DataFrame, *, wrapped: bool) -> DataFrame:
     members = ", ".join(
         f"'{name}', if(in_place, {_read(name)}, {path}.{'op' if name == 'op' else f'source.{name}'})" for name in _MEMBERS
     )
-    return rows.selectExpr("* EXCEPT (ends, in_place, d)", f"named_struct({members}) AS e")
+    rows = rows.selectExpr("*", f"{_before_source(wrapped=wrapped)} AS cut")
+    images = f"if(in_place AND octet_length(cut) < octet_length(value), concat(cut, '{'}}' if wrapped else '}'}'), CAST(value AS STRING)) AS images"
+    return rows.selectExpr("* EXCEPT (ends, in_place, d, cut)", f"named_struct({members}) AS e", images)
+
+
+def _before_source(*, wrapped: bool) -> str:
+    """SQL of the text up to the source block, which follows the images; the schema before them is left out. The names of the marks are
+    not escaped, so that no text of a row is taken for one."""
+    text = f"substring_index(CAST(value AS STRING), {literal(_SOURCE_BEGINS)}, 1)"
+    if not wrapped:
+        return text
+    payload = f'concat(\'{{"payload":{{"before":\', substring_index({text}, {literal(_PAYLOAD_BEGINS)}, -1))'
+    has_schema = (
+        f"startswith(CAST(value AS STRING), {literal(_SCHEMA_BEGINS)}) AND contains({text}, {literal(_PAYLOAD_BEGINS)})"
+    )
+    return f"if({has_schema}, {payload}, {text})"
 
 
 def _end(name: str) -> str:

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
 # What the tables' names and times need in every session.
-_SESSION_SETTINGS = {_CASE_SENSITIVE: "true", "spark.sql.session.timeZone": "UTC"}
+_SESSION_SETTINGS = {
+    _CASE_SENSITIVE: "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",  # of what Python workers decode: a row may have some kilobytes
+}
 
 
 def compile_code(session: SparkSession, *, wanted: bool) -> None:

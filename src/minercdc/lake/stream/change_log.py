@@ -3,7 +3,8 @@
 Tables are merged from it, made again from it and read as of an SCN with it:
 
     batch        number of the append, rising
-    topic, partition, offset, key, value    of the record
+    topic, partition, offset, key, value    of the record; `value` without what follows the images `before` and `after`, and without its
+                 schema, unless the document is in another order than the connector prints. An older version kept all of it
     op, scn, commit_scn, seq, commit_time, row_id    of its envelope; snapshot rows have the SCN they were read at as `commit_scn`
     initial      a row of an initial snapshot
     partial      some value is the placeholder, or is named in `unavailable`: redo did not hold it
@@ -17,7 +18,6 @@ Tables are merged from it, made again from it and read as of an SCN with it:
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -145,7 +145,7 @@ class ChangeLog:
             "partition",
             "offset",
             "CAST(key AS STRING) AS key",
-            "CAST(value AS STRING) AS value",
+            "images AS value",
             "e",
             # Few records have it: to look for its place among the keys takes a tenth of the time of a filter.
             f"{_header(OLD_KEY)} AS old_key",
@@ -175,7 +175,7 @@ class ChangeLog:
 
     def _has_placeholder(self) -> str:
         """SQL: the value holds the placeholder, as text or as bytes in one of their forms."""
-        return "(" + " OR ".join(f"value RLIKE {literal(re.escape(form))}" for form in placeholder_forms(self._values)) + ")"
+        return "(" + " OR ".join(f"contains(value, {literal(form)})" for form in placeholder_forms(self._values)) + ")"
 
     def rows(self) -> DataFrame:
         """All records that are kept, in the columns of the module's docstring. The table has to be there."""
