@@ -38,8 +38,10 @@ RUN rm -rf /var/cache/* /var/lib/apt/lists /var/log/* /usr/share/doc /usr/share/
         /usr/lib/python3/dist-packages/pip /usr/lib/python3/dist-packages/setuptools /usr/share/python-wheels \
         /usr/local/lib/python3.11/site-packages /usr/local/lib/python3.11/ensurepip
 
+# Our own packages come from the stage `source`: a file that two layers have is there twice.
 FROM packages AS slim
-RUN /opt/minercdc/bin/pip uninstall --yes pip setuptools
+RUN /opt/minercdc/bin/pip uninstall --yes pip setuptools \
+    && rm -r /opt/minercdc/lib/python3.11/site-packages/minercdc /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox
 
 FROM scratch AS base
 COPY --from=trimmed / /
@@ -63,7 +65,8 @@ RUN /opt/minercdc/bin/pip install --no-cache-dir --constraint constraints.txt ./
 COPY src/minercdc/errors.py src/minercdc/errors.py
 COPY src/minercdc/local src/minercdc/local
 RUN PYTHONPATH=src /opt/minercdc/bin/python -m minercdc.local.prepare \
-    && /opt/minercdc/bin/pip uninstall --yes pip setuptools
+    && /opt/minercdc/bin/pip uninstall --yes pip setuptools \
+    && rm -r /opt/minercdc/lib/python3.11/site-packages/minercdc /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox
 
 FROM base AS lake
 ENV MINERCDC_CACHE=/opt/minercdc/cache
