@@ -142,17 +142,13 @@ class LakeConfig(Section):
     @field_validator("minercdc_lake_iceberg_partitions", mode="after")
     @classmethod
     def _known_partitions(cls, value: str) -> str:
-        for _, items in table_entries(value):
-            for item in items:
-                partition_field(item)
+        list(table_entries(value, partition_field))
         return value
 
     @field_validator("minercdc_lake_iceberg_sort", mode="after")
     @classmethod
     def _known_sort(cls, value: str) -> str:
-        for _, items in table_entries(value):
-            for item in items:
-                sort_field(item)
+        list(table_entries(value, sort_field))
         return value
 
     @field_validator("minercdc_lake_forbidden_features", mode="after")
@@ -191,13 +187,11 @@ class LakeConfig(Section):
 
     def partitions(self) -> Iterator[tuple[str, tuple[PartitionField, ...]]]:
         """The entries of minercdc.lake.iceberg.partitions: (pattern, fields), in their order."""
-        for pattern, items in table_entries(self.minercdc_lake_iceberg_partitions):
-            yield pattern, tuple(map(partition_field, items))
+        return table_entries(self.minercdc_lake_iceberg_partitions, partition_field)
 
     def sort(self) -> Iterator[tuple[str, tuple[SortField, ...]]]:
         """The entries of minercdc.lake.iceberg.sort: (pattern, columns), in their order."""
-        for pattern, items in table_entries(self.minercdc_lake_iceberg_sort):
-            yield pattern, tuple(map(sort_field, items))
+        return table_entries(self.minercdc_lake_iceberg_sort, sort_field)
 
     def table_modes(self) -> Iterator[tuple[str, Mode]]:
         """The entries of minercdc.lake.table.modes: (pattern, mode), in their order."""

@@ -7,11 +7,13 @@ minercdc.lake.iceberg.sort=SHOP\\.ORDERS:CUSTOMER_ID,CREATED DESC
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from minercdc.schema.patterns import configured_pattern
 
+_Field = TypeVar("_Field")
 _TIMES = ("years", "months", "days", "hours")
 _NUMBERED = ("bucket", "truncate")
 _CALL = re.compile(r"(\w+)\s*\((?:\s*(\d+)\s*,)?\s*([^(),;]+?)\s*\)")
@@ -39,10 +41,11 @@ class SortField:
     descending: bool = False
 
 
-def table_entries(text: str) -> Iterator[tuple[str, list[str]]]:
-    """The entries of a property, `PATTERN:ITEM,ITEM;PATTERN:ITEM`: (pattern of tables, items).
+def table_entries(text: str, field: Callable[[str], _Field]) -> Iterator[tuple[str, tuple[_Field, ...]]]:
+    """The entries of a property, `PATTERN:ITEM,ITEM;PATTERN:ITEM`: (pattern of tables, fields).
 
-    :raises ValueError: it is of another form, or a pattern is no regular expression.
+    :param field: reads an item, `partition_field` or `sort_field`.
+    :raises ValueError: it, or an item, is of another form, or a pattern is no regular expression.
     """
     for entry in filter(None, map(str.strip, text.split(";"))):
         pattern, colon, listed = entry.rpartition(":")
@@ -50,7 +53,7 @@ def table_entries(text: str) -> Iterator[tuple[str, list[str]]]:
         if not colon or not pattern.strip() or not all(items):
             raise ValueError(f"'{entry}' is not of the form PATTERN:COLUMN,COLUMN")
         configured_pattern(pattern.strip())
-        yield pattern.strip(), items
+        yield pattern.strip(), tuple(map(field, items))
 
 
 def partition_field(text: str) -> PartitionField:

@@ -141,7 +141,8 @@ class _BatchReader:
     def read(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         import pyarrow as pa
 
-        found = self._reader.read(*(_texts(batch.column(name)) for name in ("key", "value", "op")), self._plan.before)
+        key, value, op = (_texts(batch.column(name)) for name in ("key", "value", "op"))
+        found = self._reader.read(key, value, op, self._plan.before)
         if isinstance(found, int):
             raise RecordLeft(f"record {found} of {batch.num_rows}")
         columns = [batch.column(name) for name in self._names]

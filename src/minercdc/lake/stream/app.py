@@ -22,7 +22,7 @@ from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.own_sessions import prefer_few_partitions
 from minercdc.lake.spark.session import refuse_connect
 from minercdc.lake.stream.marks import Ends, Mark
-from minercdc.lake.stream.record_source import source_of
+from minercdc.lake.stream.record_source import refuse_unread_sinks, source_of
 from minercdc.lake.stream.watching import StreamWatch
 from minercdc.lake.table.format import READERS_TIME
 from minercdc.lake.table.ownership import claim
@@ -51,14 +51,14 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     """Start the stream, and the threads that merge tables and maintain files. Returns while they run.
 
     :raises ConfigError: the lake is another connector's, the topics have numbers as doubles (decimal.handling.mode), Spark's
-        Kafka client lacks a setting of `minercdc.kafka.client.*`, a certificate cannot be read, or as `source_of` and `TopicNames`.
+        Kafka client lacks a setting of `minercdc.kafka.client.*`, a certificate cannot be read, or as `refuse_unread_sinks` and `TopicNames`.
     :raises LakeError: the session is one of Spark Connect, the records are in a form that the lake does not read, Spark
         lacks Avro where the topics are in it, or a lake table was deleted that the change log cannot make again.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     """
     refuse_connect(spark)
     refuse_unsupported_modes(config.values)
-    source_of(config)  # refused before anything is written
+    refuse_unread_sinks(config)
     claim(spark, config)
     return Lake(spark, config)
 
@@ -89,12 +89,11 @@ class Lake:
         self._failure: Exception | None = None
         self._batch_failure: Exception | None = None
         self._appended = self._restarted = -1  # numbers of micro-batches
-        lake = config.lake
         self.query: StreamingQuery = self._started()
         self._watch = StreamWatch(self.figures, str(self.query.id))
         spark.streams.addListener(self._watch)
         self._threads = [threading.Thread(target=self._merge, name="lake-merges", daemon=True)]
-        if lake.minercdc_lake_maintenance_interval_ms:
+        if config.lake.minercdc_lake_maintenance_interval_ms:
             self._threads.append(threading.Thread(target=self._maintain, name="lake-maintenance", daemon=True))
         for thread in self._threads:
             thread.start()

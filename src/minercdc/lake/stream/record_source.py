@@ -58,12 +58,15 @@ class RecordSource(Protocol):
 
 
 def source_of(config: ConnectorConfig) -> RecordSource:
-    """The source that the configured sink writes.
+    """The source that the configured sink writes. Raises as `refuse_unread_sinks`."""
+    refuse_unread_sinks(config)
+    return SegmentSource(config) if config.sink.debezium_sink_type == "segments" else KafkaSource(config)
 
-    :raises ConfigError: no lake reads the sink, or the schema history of a connector with Kafka is in a file.
-    """
+
+def refuse_unread_sinks(config: ConnectorConfig) -> None:
+    """Raise ConfigError where no lake reads the sink, or the schema history of a connector with Kafka is in a file."""
     if config.sink.debezium_sink_type == "segments":
-        return SegmentSource(config)
+        return
     need_kafka(config, "the lake", "debezium.sink.type=segments also works.")
     if config.history.file is not None:
         raise ConfigError(
@@ -71,7 +74,6 @@ def source_of(config: ConnectorConfig) -> RecordSource:
                 "schema.history.internal: the lake reads the tables from the topic of the schema history; a file is not supported"
             ]
         )
-    return KafkaSource(config)
 
 
 class KafkaSource:

@@ -11,7 +11,7 @@ from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, TypeAlias
 
 from minercdc.messages.formats.connect import Schema
-from minercdc.messages.transforms.drawn import Document, NotDrawn, Piece
+from minercdc.messages.transforms.drawn import Document, NotDrawn, Piece, put_text
 
 if TYPE_CHECKING:
     from minercdc.native._rows import Nodes
@@ -128,10 +128,7 @@ class EventPlan:
         text = self._constants["PIECE_TEXT"]
         for part in parts:
             if isinstance(part, str):
-                content = part.encode()
-                if found and found[-1][0] == text:
-                    content = found.pop()[3] + content
-                found.append((text, 0, 0, content))
+                put_text(found, text, part.encode())
             elif part[0] == "ROWS":
                 found.append((self._constants["PIECE_COPY"], part[1], self._numbers["after"], b""))
             else:

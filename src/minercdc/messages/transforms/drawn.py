@@ -231,6 +231,17 @@ def used(drawn: Drawn | None) -> Iterator[int]:
         yield drawn.number
 
 
+def put_text(found: list[Piece], kind: int, content: bytes) -> None:
+    """Add a text to pieces: to the last one, where that is a text, too.
+
+    :param kind: of a text, in the compiled code.
+    """
+    if found and found[-1][0] == kind:
+        content = found.pop()[3] + content
+    if content:
+        found.append((kind, 0, 0, content))
+
+
 def pieces(
     document: Document, drawn: Drawn, constants: Mapping[str, int], head: bytes = b"", tail: bytes = b""
 ) -> list[Piece]:
@@ -239,10 +250,7 @@ def pieces(
     text, copy = constants["PIECE_TEXT"], constants["PIECE_COPY"]
 
     def put(content: bytes) -> None:
-        if found and found[-1][0] == text:
-            content = found.pop()[3] + content
-        if content:
-            found.append((text, 0, 0, content))
+        put_text(found, text, content)
 
     def put_place(number: int) -> None:
         before = document.member_between(found[-2][2], number) if len(found) > 1 and found[-2][0] == copy else None
