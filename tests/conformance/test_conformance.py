@@ -19,7 +19,7 @@ from tests.fors_server.printing import Style as ForsStyle
 from tests.olr_server.printing import Style
 
 from minercdc.capture.registry import adapter_factory, adapter_names
-from minercdc.errors import ConfigError, MinerCdcError
+from minercdc.errors import ConfigError, LogGapError, MinerCdcError
 from minercdc.schema.table import TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.stream.events import ChangeEvent, Event, Progress
@@ -132,6 +132,25 @@ def test_a_position_without_lost_redo_is_readable(subject: Subject) -> None:
     write(subject.sessions)
     opened = subject.open(Tables())
     assert opened.unreadable(opened.capture.load_position(subject.start)) is None
+
+
+def test_a_position_of_another_database_or_incarnation_is_refused(subject: Subject) -> None:
+    write(subject.sessions, STATEMENTS[:4])
+    opened = subject.open(Tables())
+    for changed, says in (({"dbid": "1"}, "belongs to the database with DBID 1"), ({"resetlogs": "7"}, "RESETLOGS")):
+        position = opened.capture.load_position({**subject.start, **changed})
+        gap = opened.unreadable(position)
+        assert isinstance(gap, LogGapError)
+        assert says in gap.message
+        with pytest.raises(LogGapError, match=says):
+            next(iter(opened.capture.stream(position, threading.Event())))
+    of_before = {**{name: value for name, value in subject.start.items() if name != "dbid"}, "resetlogs": "0"}
+    with closing(subject.read([], of_before)) as stream:
+        last = until(stream, 1)[-1]
+    assert isinstance(last, Progress)
+    assert last.position is not None
+    names = "dbid", "resetlogs"
+    assert [last.position.to_json()[name] for name in names] == [subject.start[name] for name in names]
 
 
 def test_it_goes_on_from_every_position_of_its_family(subject: Subject) -> None:

@@ -193,6 +193,36 @@ def test_a_database_that_was_created_again_is_not_streamed_from(
         connector.stop_in_order()
 
 
+@pytest.mark.parametrize(("adapter", "under_way"), [("flashback", False), ("logminer", True)])
+def test_an_offset_or_a_snapshot_of_another_database_does_not_go_on(lab: Lab, adapter: str, under_way: bool) -> None:
+    config, path = sink_config(lab, "json", database_connection_adapter=adapter)
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+        connector.stop_in_order()
+    file = path.with_name(f"{path.name}.offset")
+    stored = json.loads(file.read_text())
+    offset = json.loads(stored["offset"])
+    offset["position"]["dbid"] = "1"
+    if under_way:
+        left = {
+            "table": f"{lab.schema}.T",
+            "rows": 0,
+            "expected_rows": None,
+            "deferred": False,
+            "chunks": [[None, None, None, False]],
+        }
+        offset["snapshot"] = {"scn": "5", "completed": False, "start": offset["position"], "tables": [left]}
+        offset["position"] = None
+    file.write_text(json.dumps({**stored, "offset": json.dumps(offset)}))
+    before = path.read_bytes()
+    ended = lab.run_to_end(config, log="second.log")
+    problem = "the stored position belongs to the database with DBID 1"
+    assert (ended.status, "MC-3301" in ended.message(), problem in ended.message()) == (1, True, True)
+    assert path.read_bytes() == before
+    for command in (["check"], ["plan"], ["offsets", "show"]):
+        assert problem in lab.minercdc(*command, str(config)).output
+
+
 def test_what_is_stored_is_shown(lab: Lab) -> None:
     subject = Subject(lab, "kafka")
     assert "has no offset" in subject.offsets("show").output

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
+from minercdc.capture.database_identity import DatabasePosition
+
 
 @dataclass(frozen=True, slots=True)
-class CommitPosition:
+class CommitPosition(DatabasePosition):
     """Base of the positions of adapters that get whole transactions in the order of their commit SCNs.
 
     :param scn, xids: transactions with a commit SCN below `scn`, and those of `xids` at it, are delivered.

@@ -13,6 +13,7 @@ import oracledb
 
 from minercdc import native
 from minercdc.capture.adapter import Adapter, CaptureContext, Secondary
+from minercdc.capture.database_identity import other_database
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import KafkaConfig
@@ -327,11 +328,12 @@ class PipelineBuilder:
         if begins := not process.checked:
             self._check(offset)
         position = None if offset is None or offset.position is None else adapter.capture.load_position(offset.position)
-        if self._databases.are_several and offset is not None and offset.snapshot is not None:
-            adapter.capture.load_position(offset.snapshot.start)  # of these databases? before any of them is read
+        goes_on = position
+        if position is None and offset is not None and offset.snapshot is not None:
+            goes_on = adapter.capture.load_position(offset.snapshot.start)  # of these databases? before any of them is read
         steps = self._steps(known, position)
         if offset is not None and (position is None or not steps.data):
-            self._refuse_unreached(offset, position)
+            self._refuse_unreached(offset, position, goes_on)
         if begins and position is not None and not steps.data:
             self._warn_of_captured_later(known.tables, position)
         return Initial(self._snapshot(known, steps, position), steps.stream)
@@ -385,12 +387,15 @@ class PipelineBuilder:
             for table in found:
                 log.warning("%s", unread_rows(table))
 
-    def _refuse_unreached(self, offset: Offset, position: Position | None) -> None:
-        """Raise LogGapError when the database has not come to the SCN that the offset goes on from, nor to that of an unfinished
-        snapshot; SourceError or PrerequisiteError when that cannot be read."""
+    def _refuse_unreached(self, offset: Offset, position: Position | None, goes_on: Position | None) -> None:
+        """Raise LogGapError when the offset, or an unfinished snapshot, is of another database or incarnation, or the database has
+        not come to the SCN that it goes on from; SourceError or PrerequisiteError when that cannot be read.
+
+        :param goes_on: the position, or the one that streaming starts from after that snapshot; None for neither.
+        """
         scn = position.delivered_scn if position is not None else offset.snapshot.scn if offset.snapshot is not None else 0
         with closing(self._databases.connect_first()) as connection:
-            if gap := not_reached(connection, scn):
+            if gap := (goes_on and other_database(connection, goes_on)) or not_reached(connection, scn):
                 raise gap
 
     def _gap(self, adapter: Adapter, position: Position) -> MinerCdcError | None:

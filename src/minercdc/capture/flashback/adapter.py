@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from minercdc.capture.adapter import Adapter, CaptureContext
+from minercdc.capture.database_identity import elsewhere, here
 from minercdc.capture.flashback.capture import FlashbackCapture
 from minercdc.capture.flashback.position import FlashbackPosition
 from minercdc.capture.flashback.prerequisites import FlashbackPrerequisites
@@ -19,8 +20,8 @@ class FlashbackFactory:
     prerequisites = FlashbackPrerequisites()
 
     def open(self, context: CaptureContext) -> Adapter:
-        """An adapter that has connected to nothing yet. No position is unreadable for it, and the position after a snapshot
-        is the SCN that follows the snapshot's."""
+        """An adapter that has connected to nothing yet. `unreadable` says only whether a position is of this database. The
+        position after a snapshot is the SCN that follows the snapshot's."""
         config = context.config
         capture = FlashbackCapture(
             context.connect_pdb,
@@ -31,8 +32,14 @@ class FlashbackFactory:
             database=context.database,
             split=lambda: bool(context.split()),
         )
-        # A position is never unreadable: a table whose undo is gone is demoted, and read again.
-        return Adapter(capture, lambda scn, _: FlashbackPosition(scn + 1), lambda scn: scn, lambda _: None)
+        connect = context.connect_pdb
+        return Adapter(
+            capture,
+            lambda scn, _: here(connect, FlashbackPosition(scn + 1)),
+            lambda scn: scn,
+            # Whether undo is there does not matter: a table whose undo is gone is demoted, and read again.
+            lambda position: elsewhere(connect, position),
+        )
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
         """Empty: nothing is written to the source."""

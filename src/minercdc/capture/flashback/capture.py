@@ -20,6 +20,7 @@ from time import monotonic
 
 import oracledb
 
+from minercdc.capture.database_identity import identified
 from minercdc.capture.flashback.demotion import read_incrementally
 from minercdc.capture.flashback.dictionary import Dictionary
 from minercdc.capture.flashback.incremental import IncrementalReader
@@ -123,15 +124,15 @@ class FlashbackCapture:
         once when it ended before the present.
 
         :raises TypeError: `start` is of another adapter.
-        :raises LogGapError: the database is at an earlier SCN than `start`.
+        :raises LogGapError: `start` is of another database or incarnation, or the database is at an earlier SCN.
         :raises SourceError, PrerequisiteError: Oracle's other errors. Those of reading a single table are not raised, except a
             lost connection (TransientSourceError).
         :raises ConfigError: as `oracle.connect.connect`, or a pattern took too long.
         """
         if not isinstance(start, FlashbackPosition):
             raise TypeError(f"{type(start).__name__} is not a position of flashback")
-        position = start
         try:
+            position = identified(self._connection.get(), start)
             while not stop.is_set():
                 due, self._took = monotonic() + self._config.minercdc_flashback_interval_ms / 1000, 0.0
                 position = yield from self._window(position, stop)
@@ -175,7 +176,7 @@ class FlashbackCapture:
             yield self._progress(position, tx, tx.commit_us)
         for table, found in sorted(opened.incremental.items()):
             yield from self._rows(table, found, position.end - 1, opened.time_us)
-        position = FlashbackPosition(position.end, demoted=opened.after)
+        position = FlashbackPosition(position.end, demoted=opened.after, of=position.of)
         yield Progress(position, Scn(position.next - 1), opened.time_us)
         return position
 

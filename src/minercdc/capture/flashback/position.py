@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from minercdc.capture.database_identity import DatabasePosition, identity_of
 from minercdc.stream.offset import JsonValue
 
 Place = tuple[int, str]
@@ -13,7 +14,7 @@ Place = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class FlashbackPosition:
+class FlashbackPosition(DatabasePosition):
     """The position of `flashback`, which is stored in the offset: how far the windows have come.
 
     :param next: first SCN whose commits are not delivered, or not all: the window under way, or the next one, begins there.
@@ -42,7 +43,7 @@ class FlashbackPosition:
 
     def to_json(self) -> dict[str, JsonValue]:
         """As plain JSON; SCNs as text, since they exceed 2**53."""
-        found: dict[str, JsonValue] = {"flashback_next": str(self.next)}
+        found: dict[str, JsonValue] = {"flashback_next": str(self.next), **self.identity_json()}
         if self.end:
             found["flashback_end"] = str(self.end)
         if self.done:
@@ -61,4 +62,5 @@ class FlashbackPosition:
             int(saved.get("flashback_end", 0)),
             (int(done[0]), str(done[1])) if done else None,
             {str(table): int(scn) for table, scn in dict(saved.get("flashback_demoted", {})).items()},
+            of=identity_of(saved),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from minercdc.capture.adapter import Adapter, CaptureContext
+from minercdc.capture.database_identity import elsewhere, here
 from minercdc.capture.fors_olr.capture import ForsCapture
 from minercdc.capture.fors_olr.position import ForsPosition
 from minercdc.capture.logminer.open_at import mine_from
@@ -21,15 +22,15 @@ class ForsFactory:
 
     def open(self, context: CaptureContext) -> Adapter:
         """An adapter that has connected to nothing yet. Whether redo of a position is there, only the server knows, once
-        streaming begins: `unreadable` always gives None. Open transactions are not known."""
+        streaming begins: `unreadable` says only whether it is of this database. Open transactions are not known."""
         container = context.database if context.config.database.database_pdb_name else None
         return Adapter(
             ForsCapture(context),
-            lambda scn, begun: ForsPosition(scn + 1, begun=min(begun, scn)),
+            lambda scn, begun: here(context.connect_root, ForsPosition(scn + 1, begun=min(begun, scn))),
             # An SCN of the past: redo shows what was open there.
             lambda scn: mine_from(context.connect_root, scn, container),
             # Only the server knows which redo it can read: it answers StartSCN.
-            lambda _: None,
+            lambda position: elsewhere(context.connect_root, position),
         )
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:

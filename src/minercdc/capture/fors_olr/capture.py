@@ -8,11 +8,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from time import monotonic
 from typing import TypeVar
 
 from minercdc.capture.adapter import CaptureContext
+from minercdc.capture.database_identity import here
 from minercdc.capture.fors_olr.acknowledgement import Acknowledgement
 from minercdc.capture.fors_olr.clock import Clock
 from minercdc.capture.fors_olr.delivery import Delivery
@@ -58,6 +60,7 @@ class ForsCapture:
         of captured tables that were altered before that precede the first change.
 
         :raises TypeError: `start` is of another adapter.
+        :raises LogGapError: `start` is of another database or incarnation.
         :raises TransientSourceError, UnknownSourceError: the server or the database went away, operations are missing or
             cannot be read, or the server answered by Error or not at all.
         :raises SourceError: the server cannot be used as it is, no table is captured, or the database cannot be read.
@@ -67,6 +70,7 @@ class ForsCapture:
         """
         if not isinstance(start, ForsPosition):
             raise TypeError(f"{type(start).__name__} is not a position of fors_olr")
+        start = here(self._context.connect_root, start)
         try:
             yield from self._stream(start, stop)
         finally:
@@ -98,7 +102,7 @@ class ForsCapture:
             return
         shapes = self._shapes = Shapes(self._context)
         if opening.restarted:
-            start = ForsPosition(start.scn, start.xids, start.begun, opening.listed)
+            start = replace(start, listed=opening.listed)
             yield from shapes.started(tables.schemas, start.delivered_scn)
             yield Progress(start, Scn(start.scn - 1), 0)
         yield from self._operations(session, start, shapes, opening.answer, stop)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minercdc.capture.commit_position import CommitPosition
+from minercdc.capture.database_identity import identity_of
 from minercdc.stream.offset import JsonValue
 
 
@@ -22,6 +23,7 @@ class ForsPosition(CommitPosition):
     def to_json(self) -> dict[str, JsonValue]:
         """As plain JSON; SCNs as text, since they exceed 2**53."""
         found: dict[str, JsonValue] = {"fors_scn": str(self.scn), "fors_begun": str(self.begun)}
+        found |= self.identity_json()
         if self.xids:
             found["fors_xids"] = list[JsonValue](sorted(self.xids))
         if self.listed:
@@ -36,4 +38,5 @@ class ForsPosition(CommitPosition):
             frozenset(map(str, saved.get("fors_xids", ()))),
             int(saved["fors_begun"]),
             str(saved.get("fors_listed", "")),
+            of=identity_of(saved),
         )

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import oracledb
 
+from minercdc.capture.database_identity import difference
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.errors import LogGapError
-from minercdc.oracle.present_scn import NOT_THIS_DATABASE, not_reached
+from minercdc.oracle.present_scn import not_reached
 from minercdc.oracle.scn import database_identity
 
 Connect = Callable[[], oracledb.Connection]
@@ -23,17 +23,8 @@ def check_database(connection: oracledb.Connection, position: LogMinerPosition) 
     :raises LogGapError: it is not.
     :raises SourceError, PrerequisiteError: V$DATABASE cannot be read.
     """
-    dbid, resetlogs = database_identity(connection)
-    if position.dbid and dbid != position.dbid:
-        raise LogGapError(
-            f"the stored position belongs to the database with DBID {position.dbid}, but this one has DBID {dbid}",
-            hint=NOT_THIS_DATABASE,
-        )
-    if position.resetlogs and resetlogs != position.resetlogs:
-        raise LogGapError(
-            f"the database was opened with RESETLOGS at SCN {resetlogs}, after the stored position",
-            hint="Redo addresses before and after it cannot be compared: remove the offset and take a new snapshot.",
-        )
+    if gap := difference(position.of, database_identity(connection)):
+        raise gap
     if gap := not_reached(connection, position.reached_scn):
         raise gap
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
+from minercdc.oracle.scn import DatabaseIdentity
 from minercdc.stream.offset import JsonValue
 
 
@@ -257,6 +258,11 @@ class LogMinerPosition:
             if _place(ours.last_commit) < _place(theirs.last_commit) or _place(ours.last_ddl) < _place(theirs.last_ddl):
                 return True
         return self.snapshot_scn < other.snapshot_scn
+
+    @property
+    def of(self) -> DatabaseIdentity:
+        """The database and the incarnation that it is of."""
+        return DatabaseIdentity(self.dbid, self.resetlogs)
 
     @property
     def delivered_scn(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from minercdc.capture.adapter import Adapter, CaptureContext
+from minercdc.capture.database_identity import elsewhere, here
 from minercdc.capture.logminer.open_at import mine_from
 from minercdc.capture.olr.capture import OlrCapture
 from minercdc.capture.olr.position import OlrPosition
@@ -23,15 +24,15 @@ class OlrFactory:
 
     def open(self, context: CaptureContext) -> Adapter:
         """An adapter that has connected to nothing yet. Whether redo of a position is there, only OpenLogReplicator knows, once
-        streaming begins: `unreadable` always gives None. Open transactions are not known."""
+        streaming begins: `unreadable` says only whether it is of this database. Open transactions are not known."""
         container = context.database if context.config.database.database_pdb_name else None
         return Adapter(
             OlrCapture(context),
-            lambda scn, begun: OlrPosition(scn + 1, begun=min(begun, scn)),
+            lambda scn, begun: here(context.connect_root, OlrPosition(scn + 1, begun=min(begun, scn))),
             # An SCN of the past: redo shows what was open there.
             lambda scn: mine_from(context.connect_root, scn, container),
             # Only the server knows which redo it can read: it answers START.
-            lambda _: None,
+            lambda position: elsewhere(context.connect_root, position),
         )
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from time import monotonic
 
 from minercdc.capture.adapter import CaptureContext
+from minercdc.capture.database_identity import here
 from minercdc.capture.olr.confirmation import Confirmations
 from minercdc.capture.olr.connection import OlrConnection
 from minercdc.capture.olr.delivery import Delivery
@@ -55,7 +56,7 @@ class OlrCapture:
         `start` comes as an idle tick.
 
         :raises TypeError: `start` is of another adapter.
-        :raises LogGapError: the server cannot start at the SCN of `start`.
+        :raises LogGapError: `start` is of another database or incarnation, or the server cannot start at its SCN.
         :raises TransientSourceError, UnknownSourceError: the server or the database went away or does not answer, messages
             are missing, or what came is no message.
         :raises SourceError, ConfigError: the server or database cannot be used as it is, or a pattern took too long.
@@ -64,6 +65,7 @@ class OlrCapture:
         """
         if not isinstance(start, OlrPosition):
             raise TypeError(f"{type(start).__name__} is not a position of olr")
+        start = here(self._context.connect_root, start)
         try:
             yield from self._stream(start, stop)
         finally:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minercdc.capture.commit_position import CommitPosition
+from minercdc.capture.database_identity import identity_of
 from minercdc.capture.olr.message import Place
 from minercdc.stream.offset import JsonValue
 
@@ -28,6 +29,7 @@ class OlrPosition(CommitPosition):
     def to_json(self) -> dict[str, JsonValue]:
         """As plain JSON; SCNs as text, since they exceed 2**53."""
         found: dict[str, JsonValue] = {"olr_scn": str(self.scn), "olr_begun": str(self.begun)}
+        found |= self.identity_json()
         if self.xids:
             found["olr_xids"] = list[JsonValue](sorted(self.xids))
         if self.seen is not None:
@@ -44,4 +46,5 @@ class OlrPosition(CommitPosition):
             frozenset(map(str, saved.get("olr_xids", ()))),
             int(saved["olr_begun"]),
             Place(int(seen[0]), int(seen[1])) if seen else None,
+            of=identity_of(saved),
         )

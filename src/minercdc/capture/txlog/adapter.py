@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import Final
 
 from minercdc.capture.adapter import Adapter, CaptureContext
+from minercdc.capture.database_identity import here, other_database
 from minercdc.capture.txlog.capture import TxlogCapture
 from minercdc.capture.txlog.names import OWN_TABLES
 from minercdc.capture.txlog.noted import begin_after
@@ -26,8 +27,8 @@ class TxlogFactory:
     prerequisites = TxlogPrerequisites()
 
     def open(self, context: CaptureContext) -> Adapter:
-        """An adapter that has connected to nothing yet. The position after a snapshot is its SCN. `unreadable` looks whether
-        `minercdc txlog purge` removed what the position has not read; it raises TypeError for a position of another adapter."""
+        """An adapter that has connected to nothing yet. The position after a snapshot is its SCN. `unreadable` looks whether a
+        position is of this database, and whether `minercdc txlog purge` removed what it has not read; it raises TypeError for a position of another adapter."""
         config = context.config
         capture = TxlogCapture(
             context.connect_pdb,
@@ -40,7 +41,7 @@ class TxlogFactory:
         )
         return Adapter(
             capture,
-            lambda scn, _: TxlogPosition(scn),
+            lambda scn, _: here(context.connect_pdb, TxlogPosition(scn)),
             lambda scn: begin_after(context, scn),
             lambda position: _gap(context, position),
         )
@@ -54,6 +55,8 @@ def _gap(context: CaptureContext, position: Position) -> MinerCdcError | None:
     if not isinstance(position, TxlogPosition):
         raise TypeError(f"{type(position).__name__} is not a position of txlog")
     with closing(context.connect_pdb()) as connection:
+        if gap := other_database(connection, position):
+            return gap
         owners = {table.schema for table in read_table_ids(connection, context.mined, context.database)}
         purged = [purged_up_to(connection, owner) for owner in sorted(owners) if has_mark(connection, owner)]
     return gap_after(position, max(purged, default=0))

@@ -19,6 +19,7 @@ from time import monotonic
 
 import oracledb
 
+from minercdc.capture.database_identity import identified
 from minercdc.capture.flashback.dictionary import Dictionary
 from minercdc.capture.flashback.shapes import announce, follow, version_of
 from minercdc.capture.position_json import loaded
@@ -117,14 +118,15 @@ class TxlogCapture:
         :raises TypeError: `start` is of another adapter.
         :raises ConfigError: tables of several schemas are captured, a pattern took too long; or as `oracle.connect.connect`.
         :raises UnknownSourceError: the view of a table that was captured until now cannot be seen.
-        :raises LogGapError: `minercdc txlog purge` removed transactions that are not delivered.
+        :raises LogGapError: `start` is of another database or incarnation, or `minercdc txlog purge` removed transactions that are
+            not delivered.
         :raises SourceError, PrerequisiteError: a view lacks a column of the key; or Oracle's other errors.
         :raises ValueDecodeError: a value does not fit its column's type, whatever the failure mode.
         """
         if not isinstance(start, TxlogPosition):
             raise TypeError(f"{type(start).__name__} is not a position of txlog")
-        position = start
         try:
+            position = identified(self._connection.get(), start)
             while not stop.is_set():
                 position, more = yield from self._polled(position, stop)
                 due = monotonic() if more else monotonic() + self._config.minercdc_txlog_interval_ms / 1000
@@ -177,7 +179,7 @@ class TxlogCapture:
             position = replace(position, scn=scn, txn=txn)
             yield Progress(position, Scn(max(position.since, scn - 1)), tx.commit_us, committed=tx)
         since = max(poll.until if poll.until is not None else poll.present, position.since)
-        position = replace(position, since=since) if position.scn > since else TxlogPosition(since)
+        position = replace(position, since=since) if position.scn > since else TxlogPosition(since, of=position.of)
         yield Progress(position, Scn(since), poll.time_us)
         return position, poll.until is not None
 

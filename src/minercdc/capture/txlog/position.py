@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from minercdc.capture.database_identity import DatabasePosition, identity_of
 from minercdc.stream.offset import JsonValue
 
 _AFTER_ALL = 10**40  # TXN is a NUMBER of 38 digits at most
 
 
 @dataclass(frozen=True, slots=True)
-class TxlogPosition:
+class TxlogPosition(DatabasePosition):
     """The position of `txlog`, which is stored in the offset: where to go on from.
 
     :param since: every transaction with a commit SCN up to this one is delivered.
@@ -53,7 +54,7 @@ class TxlogPosition:
 
     def to_json(self) -> dict[str, JsonValue]:
         """As plain JSON; SCNs as text, since they exceed 2**53."""
-        found: dict[str, JsonValue] = {"txlog_since": str(self.since)}
+        found: dict[str, JsonValue] = {"txlog_since": str(self.since), **self.identity_json()}
         if self.scn:
             found |= {"txlog_scn": str(self.scn), "txlog_txn": str(self.txn)}
         return found
@@ -61,4 +62,5 @@ class TxlogPosition:
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> TxlogPosition:
         """The position of which `to_json` made `saved`. Raises KeyError, ValueError or TypeError for anything else."""
-        return cls(int(saved["txlog_since"]), int(saved.get("txlog_scn", 0)), int(saved.get("txlog_txn", 0)))
+        scn, txn = int(saved.get("txlog_scn", 0)), int(saved.get("txlog_txn", 0))
+        return cls(int(saved["txlog_since"]), scn, txn, of=identity_of(saved))
