@@ -2,6 +2,8 @@
 
     CREATE [..] TABLE name (column | constraint, ..)     ALTER TABLE name clause ..     TRUNCATE TABLE | CLUSTER name
     DROP TABLE name                                      RENAME name TO name
+    DROP USER name                                       DROP MATERIALIZED VIEW name
+    DROP TABLESPACE name .. INCLUDING CONTENTS           DROP CLUSTER name INCLUDING TABLES
     CREATE UNIQUE INDEX name ON name (column, ..)        DROP INDEX name                ALTER INDEX name RENAME TO name
     COMMENT ON TABLE name IS text                        COMMENT ON COLUMN name.name IS text
 
@@ -29,10 +31,13 @@ from minercdc.schema.ddl.statements import (
     CommentOn,
     DropColumns,
     DropConstraint,
+    DropContents,
     DropDomain,
     DropIdentity,
+    DropMaterializedView,
     DropTable,
     DropUnused,
+    DropUser,
     IndexChange,
     Meant,
     ModifyColumn,
@@ -76,6 +81,13 @@ def parse_ddl(sql: str) -> Statement | None:
             tokens.take("IF", "EXISTS")
             name = tokens.table_name()
             return DropTable(name, tokens.name() if tokens.take("AS") else "")  # the text of redo has it
+        if tokens.take("DROP", "USER"):
+            tokens.take("IF", "EXISTS")
+            return DropUser(tokens.name())
+        if tokens.take("DROP", "MATERIALIZED", "VIEW") or tokens.take("DROP", "SNAPSHOT"):
+            return _dropped_view(tokens)
+        if tokens.take("DROP", "CLUSTER") or tokens.take("DROP", "TABLESPACE"):
+            return _dropped_contents(tokens)
         if tokens.take("RENAME"):
             name = tokens.table_name()
             tokens.expect("TO")
@@ -97,6 +109,22 @@ def parse_ddl(sql: str) -> Statement | None:
     except Unknown as unknown:
         return Unclear(name, str(unknown))
     return None
+
+
+def _dropped_view(tokens: Tokens) -> DropMaterializedView | None:
+    """The rest of DROP MATERIALIZED VIEW; None for that of a log, and where its table is preserved."""
+    if tokens.take("LOG", "ON"):
+        return None
+    tokens.take("IF", "EXISTS")
+    name = tokens.table_name()
+    return None if tokens.take("PRESERVE", "TABLE") else DropMaterializedView(name)
+
+
+def _dropped_contents(tokens: Tokens) -> DropContents | None:
+    """The rest of DROP CLUSTER or DROP TABLESPACE; None where no table goes with it."""
+    words = tokens.words_ahead(len(tokens.items))
+    goes = any(words[at] == "INCLUDING" and words[at + 1] in ("TABLES", "CONTENTS") for at in range(len(words) - 1))
+    return DropContents() if goes else None
 
 
 def _dropped_domain(tokens: Tokens) -> DropDomain | None:

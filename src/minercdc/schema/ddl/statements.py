@@ -108,6 +108,25 @@ class TruncateCluster:
 
 
 @dataclass(frozen=True, slots=True)
+class DropUser:
+    """DROP USER: all tables of the schema are gone."""
+
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropContents:
+    """Tables are gone that the text does not name: DROP TABLESPACE .. INCLUDING CONTENTS, DROP CLUSTER .. INCLUDING TABLES."""
+
+
+@dataclass(frozen=True, slots=True)
+class DropMaterializedView:
+    """DROP MATERIALIZED VIEW: its table is gone, unless it was there before the view, which the dictionary knows."""
+
+    name: TableName
+
+
+@dataclass(frozen=True, slots=True)
 class RenameTable:
     """RENAME of a table, to `new_name` in the same schema."""
 
@@ -363,6 +382,9 @@ Statement: TypeAlias = (
     | UniqueIndex
     | IndexChange
     | DropDomain
+    | DropUser
+    | DropContents
+    | DropMaterializedView
 )
 
 

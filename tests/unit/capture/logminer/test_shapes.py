@@ -52,6 +52,38 @@ def test_e73_drop_and_internal_ddl(miner: Miner) -> None:
     assert miner.tables.find(ITEM_ID) is None
 
 
+@pytest.mark.parametrize(
+    ("sql", "gone"),
+    [
+        ("drop user lab cascade", ("ITEM", "KEPT")),
+        ('drop user if exists "LAB" cascade', ("ITEM", "KEPT")),
+        ("drop user other cascade", ()),
+        ("drop tablespace data including contents and datafiles cascade constraints", ("ITEM",)),
+        ("drop tablespace data", ()),
+        ("drop cluster lab.c including tables cascade constraints", ("ITEM",)),
+        ("drop cluster c", ()),
+        ("drop materialized view lab.item", ("ITEM",)),
+        ("drop materialized view lab.kept", ()),  # it was a table before, and is there
+        ("drop materialized view lab.item preserve table", ()),
+        ("drop materialized view log on lab.item", ()),
+    ],
+)
+def test_tables_go_with_what_they_are_in(tmp_path: Path, sql: str, gone: tuple[str, ...]) -> None:
+    """Redo may have a DROP TABLE of each, too, or none."""
+    kept = replace(ITEM, id=ITEM_ID._replace(table="KEPT"), object_id=78)
+    miner = Miner(tmp_path, tables=(ITEM, kept), dictionary={kept.id: kept})
+    redo = Redo()
+    redo.insert(A, 1)
+    redo.commit(A)
+    redo.ddl(B, sql, owner=None, table=None, object_id=0, user="SYS")
+    events = miner.read(redo.rows)
+    assert changes(events) == [("c", "1")]
+    found = schema_changes(events)
+    assert tuple(change.table.table for change in found if change.after is None) == gone
+    assert len(found) == len(gone)
+    assert isinstance(events[-1], Progress)
+
+
 def test_internal_ddl_is_ignored(miner: Miner) -> None:
     redo = Redo()
     redo.ddl(A, "drop table lab.item", info="INTERNAL DDL (PlSql=0 RecDep=0)")

@@ -32,8 +32,11 @@ from minercdc.schema.ddl.statements import (
     AlterTable,
     CommentOn,
     CreateTable,
+    DropContents,
     DropDomain,
+    DropMaterializedView,
     DropTable,
+    DropUser,
     IndexChange,
     RenameTable,
     ShapeUnclear,
@@ -212,6 +215,10 @@ class ShapeTracker:
         if isinstance(statement, DropDomain):
             yield from self._domain_dropped(row, time_us, sql)
             return
+        if isinstance(statement, DropUser | DropContents | DropMaterializedView):
+            for gone in self._dropped_with(statement, row):
+                yield self._change(row, time_us, gone, None, sql)
+            return
         if isinstance(statement, TruncateCluster):
             cluster = TableName(statement.schema, statement.cluster).within(self._database, row.owner or row.user or "")
             yield from self._concerned(self._losses.of_cluster(cluster), row, time_us, sql)
@@ -252,6 +259,19 @@ class ShapeTracker:
                     yield from self._reread(row, time_us, table, sql, statement.reason)
                 elif self._includes(table):
                     yield self._new_version(row, time_us, None, replace(back, id=table), sql)
+
+    def _dropped_with(
+        self, statement: DropUser | DropContents | DropMaterializedView, row: LogMinerRow
+    ) -> list[TableSchema]:
+        """The known tables that are gone with what is dropped. Redo may have a DROP TABLE of each, or none. Where the text does not say
+        them, they are those that the dictionary has not any more."""
+        mine = [table for table in self.tables if table.id.database == self._database]
+        if isinstance(statement, DropUser):
+            return [table for table in mine if table.id.schema == statement.user]
+        if isinstance(statement, DropMaterializedView):
+            view = self._named(statement.name, row)
+            mine = [table for table in mine if table.id == view]
+        return [table for table in mine if self._present(table) is None]
 
     def _created(
         self, statement: CreateTable, row: LogMinerRow, time_us: int, table: TableId, sql: str
