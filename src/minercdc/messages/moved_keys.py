@@ -6,7 +6,8 @@ A change of a key is a delete of the old key and a create of the new one. One af
 keeps the newest record of each key loses row A: the delete of key 2 was B's. So B's delete is left out: key 2 has a newer record,
 A's.
 
-Oracle checks unique keys at the end of a statement, deferrable ones at the COMMIT: until then two rows may have one key.
+Oracle checks unique keys at the end of a statement, deferrable ones at the COMMIT: until then two rows may have one key. So with a
+deferrable key an INSERT, too, may take a key that another row releases later.
 """
 
 from __future__ import annotations
@@ -23,8 +24,15 @@ _log = logging.getLogger(__name__)
 _MOST: Final = 500_000  # some 100 MB
 
 
+def is_checked_late(schema: TableSchema, key: tuple[int, ...]) -> bool:
+    """Whether a key of a table, given by its positions, is deferrable: a row may be inserted with the key of another one."""
+    columns = {schema.columns[i].name for i in key}
+    return any(one.deferrable and one.holds and columns == set(one.columns) for one in schema.keys or ())
+
+
 class MovedKeys:
-    """The keys that updates of the present transaction have given to rows: table -> key -> ROWID of the row that has it.
+    """The keys that updates of the present transaction have given to rows, of deferrable keys also those that inserts gave:
+    table -> key -> ROWID of the row that has it.
 
     :param key_columns: positions of a table's record key; it may raise ConfigError, which the methods then raise.
     :param most: keys that are held at a time; beyond, all are forgotten, with a warning.
@@ -55,6 +63,12 @@ class MovedKeys:
             self._take(event.schema.id, new, row_id)
         return free
 
+    def inserted(self, event: ChangeEvent) -> None:
+        """Note the key of a row that is inserted into a table whose key `is_checked_late`."""
+        self._turn_to(event.tx)
+        if event.row_id and (key := self._key(event, event.after)) is not None:
+            self._take(event.schema.id, key, event.row_id)
+
     def holds(self, table: TableId) -> bool:
         """Whether a row of the table was given a key in the transaction of the last event, so that `frees` has to see deletes."""
         return bool(self._rows) and table in self._rows
@@ -71,11 +85,14 @@ class MovedKeys:
         return not self._rows
 
     def pass_over(self, event: ChangeEvent) -> None:
-        """Note what a change that an earlier run has delivered does to keys, as `frees` does. Changes that leave the key as it
+        """Note what a change that an earlier run has delivered does to keys, as `frees` does. Updates that leave the key as it
         was are passed over."""
         if event.op is Op.DELETE:
             if self.holds(event.schema.id):
                 self.frees(event)
+        elif event.op is Op.CREATE:
+            if is_checked_late(event.schema, self._key_columns(event.schema)):
+                self.inserted(event)
         elif event.op is Op.UPDATE and self._key(event, event.before) != self._key(event, event.after):
             self.frees(event)
 

@@ -15,6 +15,7 @@ from tests.unit.messages.test_envelope import LOG, ORDERS, TX, encoder, event
 from minercdc.messages.envelope.encoder import EnvelopeEncoder
 from minercdc.messages.moved_keys import MovedKeys
 from minercdc.pipeline.engine import skip_sent
+from minercdc.schema.table import Key
 from minercdc.stream.contracts import Record
 from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Op, Row
 from minercdc.stream.offset import PartialTransaction
@@ -93,6 +94,21 @@ def test_a_key_that_was_given_up_is_free() -> None:
 
 def test_a_delete_of_the_row_that_had_the_key_before_is_left_out() -> None:
     assert newest(records([moved("A", 1, 2), gone("B", 2)]), {1: "A", 2: "B"}) == {2: "A"}
+
+
+DEFERRED = replace(ORDERS, keys=(Key("P", ("ORDER_ID",), deferrable=True),))
+
+
+def test_with_a_deferrable_key_a_row_is_inserted_before_the_other_one_goes() -> None:
+    changes = [new("B", 2), gone("A", 2), new("C", 3), gone("C", 3), moved("D", 4, 3)]
+    late = [replace(one, schema=DEFERRED) for one in changes]
+    assert newest(records(late), {2: "A", 4: "D"}) == {2: "B", 3: "D"}
+    first, again = encoder(), MovedKeys(lambda table: table.key)
+    late = [replace(one, seq=n) for n, one in enumerate(late, 1)]
+    rest = skip_sent(iter(late), PartialTransaction(TX.id, TX.commit_scn, 1), again.pass_over)
+    second = encoder(lambda: 1, None, again)
+    found = records(late[:1], first) + records([one for one in rest if isinstance(one, ChangeEvent)], second)
+    assert newest(found, {2: "A", 4: "D"}) == {2: "B", 3: "D"}
 
 
 def test_another_transaction_knows_nothing_of_it() -> None:

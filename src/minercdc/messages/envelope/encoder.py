@@ -37,7 +37,7 @@ from minercdc.messages.envelope.skip_unchanged import is_unchanged
 from minercdc.messages.envelope.table_format import ROWID_KEY, TableFormat, TableFormats
 from minercdc.messages.envelope.vanished import fits_key, fits_row, members, print_vanished
 from minercdc.messages.formats.connect import WITHOUT_SCHEMA, payload_of
-from minercdc.messages.moved_keys import MovedKeys
+from minercdc.messages.moved_keys import MovedKeys, is_checked_late
 from minercdc.messages.notification import NotificationEncoder
 from minercdc.messages.transaction_counts import TransactionCounts
 from minercdc.messages.transaction_metadata import TransactionEncoder
@@ -128,6 +128,7 @@ class EnvelopeEncoder:
         self._captured = others.captured
         self._schema: TableSchema | None = None
         self._format: TableFormat
+        self._is_checked_late = False  # the key of `_schema`
         self._skipped = tuple(self._values.skipped_operations)
         self._ns, self._end = -_MILLISECOND, ""
         self._runs = None
@@ -160,6 +161,8 @@ class EnvelopeEncoder:
                 return ()
         if op is _DELETE and self._moved.holds(schema.id) and not self._moved.frees(event):
             return ()
+        if op is _CREATE and self._is_checked_late:
+            self._moved.inserted(event)
         self._look_at_clock()
         key, value = self._print(compiled, event, op, before, after)
         # Rows without a key keep their order.
@@ -279,6 +282,7 @@ class EnvelopeEncoder:
         """The table version's format."""
         found = self._formats.of(schema)
         self._schema, self._format = schema, found
+        self._is_checked_late = is_checked_late(schema, found.key)
         return found
 
     def _key_change(self, compiled: TableFormat, event: ChangeEvent) -> Sequence[Record]:

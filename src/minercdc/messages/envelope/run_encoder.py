@@ -10,6 +10,7 @@ from minercdc.errors import DecodeError
 from minercdc.messages.envelope.row_format import NO_TRANSACTION
 from minercdc.messages.envelope.run_print import table_print
 from minercdc.messages.envelope.table_format import ROWID_KEY, TableFormats
+from minercdc.messages.moved_keys import is_checked_late
 from minercdc.schema.table import TableSchema
 from minercdc.stream.contracts import EncodedRun
 from minercdc.stream.events import ChangeRun, Op, ReadRun
@@ -73,8 +74,10 @@ class RunEncoder:
         return printer
 
     def _of_changes(self, schema: TableSchema) -> object:
-        """How the changes of a table version are printed; None where Python does."""
-        return self._printed(schema) if self._changes_as_they_are else None
+        """How the changes of a table version are printed; None where Python does, which looks at inserts where two rows may have one
+        key for a while."""
+        printed = self._printed(schema) if self._changes_as_they_are else None
+        return None if printed is None or is_checked_late(schema, self._formats.key_columns(schema)) else printed
 
     def _printed(self, schema: TableSchema) -> object:
         try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from minercdc.errors import ValueDecodeError
-from minercdc.messages.moved_keys import MovedKeys
+from minercdc.messages.moved_keys import MovedKeys, is_checked_late
 from minercdc.relay.events.event import DELETE, UPSERT, packed
 from minercdc.relay.events.registry import SchemaRegistry, may_widen
 from minercdc.relay.events.values import NotLongError, WriteRow, row_writer
@@ -39,6 +39,7 @@ class _Compiled:
     schema_id: bytes
     write: WriteRow
     key: MakeKey
+    is_checked_late: bool
 
 
 class RelayEncoder:
@@ -109,6 +110,8 @@ class RelayEncoder:
         before, after = event.before, event.after
         if event.op is Op.DELETE and self._moved.holds(event.schema.id) and not self._moved.frees(event):
             return ()
+        if event.op is Op.CREATE and compiled.is_checked_late:
+            self._moved.inserted(event)
         tx = event.tx
         sequence, time_us = (FLOATING, event.time_us) if tx is None else (tx.commit_scn, tx.commit_us or event.time_us)
         if after is None:
@@ -142,6 +145,7 @@ class RelayEncoder:
             version.id,
             row_writer(table, positions, version.schema, self._unavailable),
             key_of(table, key),
+            is_checked_late(table, key),
         )
         self._compiled[table.id, table.version] = compiled
         return compiled
