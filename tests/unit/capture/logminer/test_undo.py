@@ -294,6 +294,29 @@ def test_undo_row_cancels_what_it_names_or_nothing(unseen: Miner, case: str) -> 
     assert [f"{e.op.value}{e.after[0]} {e.after[1]}" for e in events if e.after] == left
 
 
+def keyed(redo: Redo, code: int, sql: str, **other: Any) -> None:
+    """A row of an index-organized table, which has no ROWID."""
+    redo.dml(code, A, sql.replace("T ", '"LAB"."ITEM" ', 1), row_id=PLACEHOLDER_ROW_ID, **other)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_rows_without_a_rowid_are_undone_by_their_values(miner: Miner, order: int) -> None:
+    redo = Redo()
+    keyed(redo, OpCode.INSERT, """insert into T ("ID","QTY") values ('1','5');""")
+    keyed(redo, OpCode.DELETE, """delete from T where "ID" = '2' and "QTY" = '6';""")
+    for key in "789":
+        keyed(redo, OpCode.INSERT, f"""insert into T ("ID","QTY") values ('{key}','0');""")
+        keyed(redo, OpCode.DELETE, f"""delete from T where "ID" = '1{key}' and "QTY" = '0';""")
+        keyed(redo, OpCode.UPDATE, f"""update T set "QTY" = '1' where "ID" = '2{key}' and "QTY" = '0';""")
+    for key in "789"[::order]:
+        keyed(redo, OpCode.UPDATE, f"""update T set "QTY" = '0' where "ID" = '2{key}' and "QTY" = '1';""", rollback=1)
+        keyed(redo, OpCode.INSERT, f"""insert into T ("ID","QTY") values ('1{key}','0');""", rollback=1)
+        keyed(redo, OpCode.DELETE, f"""delete from T where "ID" = '{key}' and "QTY" = '0';""", rollback=1)
+    keyed(redo, OpCode.UPDATE, """update T set "QTY" = '7' where "ID" = '3' and "QTY" = '6';""")
+    redo.commit(A)
+    assert changes(miner.read(redo.rows)) == [("c", "1"), ("d", "2"), ("u", "3")]
+
+
 def test_undo_of_an_unsupported_row(miner: Miner) -> None:
     redo = Redo()
     redo.insert(A, 1)

@@ -28,7 +28,8 @@ from itertools import takewhile
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
-from minercdc.capture.logminer.session.row import LARGE_CODES, PLACEHOLDER_ROW_ID, LogMinerRow, OpCode, same_object
+from minercdc.capture.logminer.buffer.undo_by_values import has_row_id, place_by_values
+from minercdc.capture.logminer.session.row import LARGE_CODES, LogMinerRow, OpCode, same_object
 from minercdc.capture.logminer.sql_redo.text import RedoDml, parse_condition, parse_redo
 from minercdc.errors import RedoSyntaxError
 from minercdc.values.literal import EMPTY_LOBS, NULL, UNSUPPORTED, Literal
@@ -72,6 +73,11 @@ class Undoable(Protocol):
 
 def undo_change(rows: Undoable, undo: LogMinerRow, unseen: Unseen) -> bool:
     """Take out the rows of the change that the undo row `undo` cancels, or put it in doubt. False when it is not there."""
+    if not has_row_id(undo) and (undo.code == OpCode.INSERT or unseen.columns == frozenset()):
+        place = place_by_values(rows.row_before, undo)
+        if place is not None:
+            rows.take_out(place)
+        return place is not None
     if unseen.strings:
         done = _Doubts(rows, undo, unseen).settle()
         if done is not None:
@@ -140,17 +146,13 @@ def _backwards(rows: Undoable, undo: LogMinerRow) -> Iterator[_Seen]:
                 seen = _pieces(rows, undo, later, ended_by)
                 places = seen.places
                 yield seen
-            elif _has_row_id(row):
+            elif has_row_id(row):
                 yield _Seen(row, row.row_id, places)
                 ended_by = row.row_id if row.code == OpCode.UPDATE else None
             else:
                 yield _Seen(row, ended_by, places)
                 ended_by = None
         later = places[-1] + 1
-
-
-def _has_row_id(row: LogMinerRow) -> bool:
-    return row.row_id is not None and row.row_id != PLACEHOLDER_ROW_ID
 
 
 def _same_segment(one: str | None, other: str | None) -> bool:
@@ -213,7 +215,7 @@ class _Doubts:
         so that its own undo row did not say so; or it was in doubt."""
         if seen.doubted is not None:
             return True
-        if not self._set_back or seen.row.code != OpCode.UPDATE or not _has_row_id(seen.row):
+        if not self._set_back or seen.row.code != OpCode.UPDATE or not has_row_id(seen.row):
             return False
         parsed = self._parsed(seen.row)
         return parsed is not None and parsed.new.keys() <= self._large and not parsed.new.keys() <= self._set_back.keys()
@@ -221,7 +223,7 @@ class _Doubts:
     def _is_contradicted(self, seen: _Seen) -> bool:
         """Whether a change is undone because a string is set back to a short value that it did not give, though `undo` is not of it, which
         sets more back: its own undo row did not say so, as in `_is_undone`."""
-        if seen.doubted is not None or seen.row.code != OpCode.UPDATE or not _has_row_id(seen.row):
+        if seen.doubted is not None or seen.row.code != OpCode.UPDATE or not has_row_id(seen.row):
             return False
         parsed = self._parsed(seen.row)
         if parsed is None or not parsed.new.keys() <= self._large or parsed.new.keys() <= self._values.keys():
@@ -241,7 +243,7 @@ class _Doubts:
 
     def _change(self, seen: _Seen) -> _Change | None:
         """A change that may be what is undone, of a string at least; None for any other."""
-        if seen.row.code != OpCode.UPDATE or not _has_row_id(seen.row):
+        if seen.row.code != OpCode.UPDATE or not has_row_id(seen.row):
             return None
         statement = seen.doubted or seen.row
         parsed = self._parsed(statement)
@@ -451,10 +453,10 @@ class _Statement:
         parsed = _parsed(seen.row)
         columns = None if parsed is None else set(parsed.new)
         if self._is_found:
-            if not _has_row_id(seen.row) and _empties(parsed) and columns is not None and columns <= self._were_null:
+            if not has_row_id(seen.row) and _empties(parsed) and columns is not None and columns <= self._were_null:
                 self._take(seen)
             return False
-        if not _has_row_id(seen.row):
+        if not has_row_id(seen.row):
             if self._set_back is not None and columns is not None and not columns <= self._set_back:
                 if self._is_ended and not self._places:
                     self._end = ()  # it is this row's
@@ -478,7 +480,7 @@ class _Statement:
         """An INSERT or DELETE of the row is no UPDATE of it; a row that LogMiner does not show may be."""
         if self._is_found:
             return False
-        if not _has_row_id(seen.row):
+        if not has_row_id(seen.row):
             self._end = ()
         elif self.is_empty and seen.row.code == OpCode.UNSUPPORTED:
             self._take(seen)
@@ -538,7 +540,7 @@ def _pieces(rows: Undoable, undo: LogMinerRow, later: int, ended_by: str | None)
     while (row := rows.row_before(later)) is not None and same_object(row, undo) and row.code in LARGE_CODES:
         last = last or row
         places.append(later)
-        row_id = row_id or (row.row_id if _has_row_id(row) else None)
+        row_id = row_id or (row.row_id if has_row_id(row) else None)
         if column is None and row.sql and (row.code in _BEGINNINGS or row.sql.lstrip().startswith("DECLARE")):
             match = _COLUMN.search(row.sql)
             column = (match[1] or match[2]) if match else None
