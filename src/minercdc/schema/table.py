@@ -28,7 +28,8 @@ class TableId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TableNames:
-    """How stored state and its figures name tables: `SCHEMA.TABLE`, with several databases `DATABASE.SCHEMA.TABLE`.
+    """How stored state and its figures name tables: `SCHEMA.TABLE`, with several databases `DATABASE.SCHEMA.TABLE`. A schema
+    with a dot in its name stands in double quotes: without them the name would be that of another table, too.
 
     :param database: the database, where there is one; '' for several.
     """
@@ -43,7 +44,9 @@ class TableNames:
 
     def of(self, table: TableId) -> str:
         """The name of a table in stored state."""
-        return str(table) if self.database else ".".join(table)
+        schema = f'"{table.schema}"' if "." in table.schema else table.schema
+        name = f"{schema}.{table.table}"
+        return name if self.database else f"{table.database}.{name}"
 
     def given(self, table: TableId) -> tuple[str, str]:
         """The two names by which a user may mean a table: that of `of`, and `SCHEMA.TABLE`, which with several databases
@@ -52,7 +55,11 @@ class TableNames:
 
     def table(self, name: str) -> TableId:
         """The id of the table that `of` gave this name."""
-        return TableId(*self.full(name).split(".", 2))
+        database = self.database  # a service name may have dots, a pluggable database's name not
+        if not database:
+            database, _, name = name.partition(".")
+        schema, _, table = name[1:].partition('".') if name.startswith('"') else name.partition(".")
+        return TableId(database, schema, table)
 
     def full(self, name: str) -> str:
         """`DATABASE.SCHEMA.TABLE` of a name that `of` gave."""

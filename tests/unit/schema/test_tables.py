@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import pytest
+
 from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
@@ -88,6 +90,23 @@ def test_object_ids_are_those_of_their_database() -> None:
 def test_a_user_names_a_table_of_every_database_or_of_one() -> None:
     assert TableNames.among(["DB"]).given(ITEM.id) == ("LAB.ITEM", "LAB.ITEM")
     assert TableNames.among(["DB", "OTHER"]).given(ITEM.id) == ("DB.LAB.ITEM", "LAB.ITEM")
+
+
+@pytest.mark.parametrize(
+    ("databases", "table", "name"),
+    [
+        (["DB"], ITEM.id, "LAB.ITEM"),
+        (["DB", "OTHER"], ITEM.id, "DB.LAB.ITEM"),
+        (["ORCL.EXAMPLE.COM"], TableId("ORCL.EXAMPLE.COM", "LAB", "ITEM"), "LAB.ITEM"),
+        (["DB"], TableId("DB", "LAB", "A.B"), "LAB.A.B"),
+        (["DB"], TableId("DB", "LAB.A", "B"), '"LAB.A".B'),
+        (["DB", "OTHER"], TableId("DB", "LAB.A", 'B".C'), 'DB."LAB.A".B".C'),
+    ],
+)
+def test_stored_state_finds_the_table_of_each_name(databases: list[str], table: TableId, name: str) -> None:
+    names = TableNames.among(databases)
+    assert names.of(table) == name
+    assert names.table(name) == table
 
 
 def test_a_pattern_names_a_table_of_every_database_or_of_one() -> None:
