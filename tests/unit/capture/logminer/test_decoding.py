@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.native_pair import taken_apart
 from tests.unit.capture.logminer.redo import (
     ITEM,
+    NOON,
     A,
     B,
     Dictionary,
@@ -73,6 +76,37 @@ def test_a_table_is_temporary_for_its_time(tmp_path: Path) -> None:
         redo.ddl(A, 'drop table "LAB"."BASKET"', table="BASKET", object_id=object_id)
     miner = Miner(tmp_path, ids=Dictionary({}, temporary=[table]))
     assert changes(miner.read(redo.rows)) == [("c", "0"), ("c", "2")]
+
+
+@pytest.mark.parametrize(
+    ("changes_of", "name", "added"),
+    [
+        ({"stored": ("ID", "QTY")}, "NEWER", True),
+        ({"stored": ("ID", "QTY", "NEWER")}, "NEWER", False),  # of a type that is not read
+        ({"stored": ("ID", "QTY")}, "SYS_NC00003$", False),
+        ({"stored": ("ID", "QTY")}, "ORABCTAB_SIGNATURE$", False),
+        ({"stored": ()}, "NEWER", False),
+        ({"stored": ("ID", "QTY"), "hidden_known": False}, "NEWER", False),
+        ({"stored": ("ID", "QTY"), "read_at": NOON + timedelta(days=1)}, "NEWER", False),
+        ({"stored": ("ID", "QTY"), "read_at": NOON - timedelta(days=1)}, "NEWER", True),
+    ],
+)
+def test_a_row_with_a_column_that_no_ddl_has_added_suspends_its_table(
+    tmp_path: Path, changes_of: dict[str, Any], name: str, added: bool
+) -> None:
+    """As after DBMS_REDEFINITION: the values of the column would be missing in silence."""
+    miner = Miner(tmp_path, tables=(replace(ITEM, **changes_of),), on_failure="suspend")
+    redo = Redo()
+    redo.insert(A, 1)
+    redo.commit(A)
+    redo.dml(OpCode.INSERT, B, f"""insert into "LAB"."ITEM"("ID","QTY","{name}") values ('2','3','x');""", row_id="r2")
+    redo.dml(OpCode.UPDATE, B, f"""update "LAB"."ITEM" set "{name}" = 'y' where "ID" = '1';""", row_id="r1")
+    redo.commit(B)
+    events = miner.read(redo.rows)
+    assert changes(events) == ([("c", "1")] if added else [("c", "1"), ("c", "2")])
+    left_out = [event for event in events if isinstance(event, UndecodableRow)]
+    assert [event.code for event in left_out] == (["MC-4301"] * 2 if added else [])
+    assert all(name in event.reason for event in left_out)
 
 
 def test_rows_of_before_a_table_was_temporary_are_not_passed_over(tmp_path: Path) -> None:

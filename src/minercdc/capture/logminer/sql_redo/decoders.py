@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Final
 
 from minercdc.capture.logminer.session.row import LogMinerRow
@@ -17,6 +20,15 @@ from minercdc.schema.table import TableId, TableSchema
 _log = logging.getLogger(__name__)
 
 _NOT_LOOKED_UP: Final = object()
+_MADE_BY_ORACLE: Final = re.compile(r"(SYS_|ORA_|ORABCTAB_).*|.*\$$")  # hidden columns, as of a blockchain table
+
+
+def added_columns(schema: TableSchema, names: Iterable[str], written: datetime) -> list[str]:
+    """Those of the columns that redo names and the version of a table lacks which are no columns of it that are not read: the row is of
+    another version. None where the stored columns of the version are not known, or it was read from the dictionary after the row was
+    written: that may have been before a DROP."""
+    is_known = schema.stored and schema.hidden_known and (schema.read_at is None or written > schema.read_at)
+    return [name for name in names if is_known and name not in schema.stored and not _MADE_BY_ORACLE.match(name)]
 
 
 class TableDecoders:
@@ -79,13 +91,22 @@ class TableDecoders:
         """What a statement of the decoder's table says, and raises, as `RedoDecoder.decode`."""
         return decoder.decode(sql) if self._statements is None else self._statements.decode(decoder, sql)
 
-    def pass_over_unknown(self, decoder: RedoDecoder) -> None:
+    def pass_over_unknown(self, decoder: RedoDecoder, written: datetime) -> None:
         """Have a decoder, and the scanner, pass over the columns that redo named and its table has not. They are logged, once for
-        each version of the table."""
+        each version of the table.
+
+        :param written: when the row was, in the time of the database's host.
+        :raises SchemaMismatchError: one of them is stored, and was not when the version began: its values would be missing.
+        """
         names = sorted(decoder.unknown)
         decoder.unknown.clear()
         if decoder.passed_over.issuperset(names):
             return
+        if added := added_columns(decoder.schema, names, written):
+            raise SchemaMismatchError(
+                f"redo names columns that version {decoder.schema.version} of {decoder.schema.id} does not have: {', '.join(added)}",
+                hint="No DDL was seen that adds or renames them, as after DBMS_REDEFINITION. resume-table reads the table again, as it is now.",
+            )
         decoder.passed_over.update(names)
         self._forget_scans()  # to learn them
         key = (decoder.schema.id, decoder.schema.version, *names)

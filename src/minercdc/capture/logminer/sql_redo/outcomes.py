@@ -106,7 +106,7 @@ class RowReader:
         if op is not _OPS.get(row.code):
             raise SchemaMismatchError(f"OPERATION_CODE {row.code} with the text of another operation")
         if decoder.unknown:
-            self._decoders.pass_over_unknown(decoder)
+            self._decoders.pass_over_unknown(decoder, row.timestamp)
         return Assembled(row, row.row_id, decoder, op, before, after)
 
     def _decoded(self, row: LogMinerRow, decoder: RedoDecoder) -> RowChange:
