@@ -115,7 +115,7 @@ status 1, `warn` leaves the row out with a warning, `skip` leaves it out silentl
     errors.SchemaMismatchError: (
         "the table's structure does not fit the row",
         """As MC-4001. The row was written under a version of the table that is not known, usually because its DDL was not mined:
-redo is missing, or the table was excluded at that time. A new snapshot of the table helps.""",
+redo is missing, or the table was excluded at that time; or a column came without DDL, as by DBMS_REDEFINITION. A new snapshot of the table helps.""",
     ),
     errors.MissingKeyError: (
         "redo does not hold the key",
