@@ -149,6 +149,10 @@ def test_a_position_of_another_database_or_incarnation_is_refused(subject: Subje
         last = until(stream, 1)[-1]
     assert isinstance(last, Progress)
     assert last.position is not None
+    if "con_dbid" in subject.start:
+        gap = opened.unreadable(opened.capture.load_position({**subject.start, "con_dbid": "1"}))
+        assert gap is not None
+        assert "CON_DBID 1" in gap.message
     names = "dbid", "resetlogs"
     assert [last.position.to_json()[name] for name in names] == [subject.start[name] for name in names]
 

@@ -14,7 +14,7 @@ import pytest
 from tests.sandbox_capture.pdbs import ONE, OTHER, Pdbs, answers, changes, current_scn, running, until, wait_for
 
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.errors import ConfigError, MinerCdcError
+from minercdc.errors import ConfigError, LogGapError, MinerCdcError
 from minercdc.operate.check.examination import examine
 from minercdc.operate.check.start_plan import plan
 from minercdc.operate.offsets.debezium.importing import look
@@ -142,6 +142,23 @@ def test_redo_of_another_pdb_that_was_dropped_does_not_end_a_connector(pdbs: Pdb
     with running(Connector(pdbs.config(**given))) as errors:
         found = wait_for(pdbs, 2, errors)
     assert [row for *_, row in found] == [(1, "first"), (2, "second")]
+
+
+@pytest.mark.parametrize("given", [{}, {"database_pdb_name": OTHER}])
+def test_a_pdb_that_was_made_again_is_not_streamed_from(pdbs: Pdbs, given: dict[str, str]) -> None:
+    """Its tables have the object ids of others of before."""
+    config = pdbs.config(table_include_list=r"SHOP\..*", **given)
+    pdbs.run(OTHER, "insert into item values (1, 'first')", "commit")
+    with running(Connector(config)) as errors:
+        wait_for(pdbs, 1, errors)
+    pdbs.sessions.pop(OTHER).close()
+    with closing(pdbs.sandbox.connect(service=pdbs.sandbox.root_service)) as admin:
+        admin.cursor().execute(f"alter pluggable database {OTHER} close immediate")
+        admin.cursor().execute(f"drop pluggable database {OTHER} including datafiles")
+        admin.cursor().execute(f"create pluggable database {OTHER} admin user boss identified by boss")
+        admin.cursor().execute(f"alter pluggable database {OTHER} open")
+    with pytest.raises(LogGapError, match=r"dropped and created again"):
+        Connector(config).run(threading.Event())
 
 
 def test_the_list_of_an_offset_does_not_grow(pdbs: Pdbs) -> None:

@@ -408,6 +408,7 @@ _ANSWERS: Final[list[tuple[str, Callable[..., Rows], tuple[str, ...]]]] = [
     ("SELECT THREAD#, STATUS", _threads, _LOST),
     ("CURRENT_SCN", _current_scn, _LOST),
     ("RESETLOGS_CHANGE#", lambda *_: [(7, 1)], ()),
+    ("CON_DBID", lambda *_: [(7,)], ()),
     ("MIN(START_SCN)", _oldest, _LOST),
     ("SELECT XID FROM", _open_xids, ()),
     ("TO_CHAR(SYSTIMESTAMP", _clock, _LOST),

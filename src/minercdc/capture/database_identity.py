@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import oracledb
 
-from minercdc.errors import LogGapError, PrerequisiteError
+from minercdc.errors import LogGapError, MinerCdcError, PrerequisiteError, SourceError, TransientSourceError
 from minercdc.oracle.present_scn import NOT_THIS_DATABASE
-from minercdc.oracle.scn import DatabaseIdentity, database_identity
+from minercdc.oracle.scn import DatabaseIdentity, database_identity, one_row
 from minercdc.stream.offset import JsonValue, Position
 
 UNKNOWN: Final = DatabaseIdentity(0, 0)
@@ -37,7 +37,7 @@ class DatabasePosition:
     of: DatabaseIdentity = UNKNOWN
 
     def identity_json(self) -> dict[str, JsonValue]:
-        """The part of `to_json` that says the database: `dbid` and `resetlogs` as text; empty where it is not known."""
+        """The part of `to_json` that says the database: `dbid`, `resetlogs` and `con_dbid` as text, without what is not known."""
         return {name: str(number) for name, number in self.of._asdict().items() if number}
 
 
@@ -46,15 +46,39 @@ P = TypeVar("P", bound=DatabasePosition)
 
 def identity_of(saved: Mapping[str, Any]) -> DatabaseIdentity:
     """What `DatabasePosition.identity_json` made part of `saved`. Raises ValueError or TypeError for anything else."""
-    return DatabaseIdentity(int(saved.get("dbid", 0)), int(saved.get("resetlogs", 0)))
+    return DatabaseIdentity(int(saved.get("dbid", 0)), int(saved.get("resetlogs", 0)), int(saved.get("con_dbid", 0)))
 
 
 def granted_identity(connection: oracledb.Connection) -> DatabaseIdentity:
     """DBID and incarnation of the database; `UNKNOWN` where V$DATABASE is not granted. Raises SourceError when Oracle fails."""
     try:
-        return database_identity(connection)
+        return database_identity(connection)._replace(con_dbid=granted_con_dbid(connection))
     except PrerequisiteError:
         return UNKNOWN
+
+
+def granted_con_dbid(connection: oracledb.Connection) -> int:
+    """CON_DBID of the database that a connection is in; 0 where V$DATABASE is not granted, or does not have it. Raises
+    TransientSourceError when the connection is lost."""
+    try:
+        (found,) = one_row(connection, "SELECT CON_DBID FROM V$DATABASE", "reading the id of the pluggable database")
+    except TransientSourceError:
+        raise
+    except (PrerequisiteError, SourceError):
+        return 0
+    return int(found or 0)
+
+
+def other_pdb(stored: int, present: int, name: str) -> LogGapError | None:
+    """As `difference`, of the CON_DBIDs of a pluggable database `name`, '' for the one that is connected to. Object ids of tables are
+    those of other tables in it."""
+    if not stored or not present or stored == present:
+        return None
+    what = name or "the pluggable database"
+    return LogGapError(
+        f"the stored position is of {what} with CON_DBID {stored}, but it has CON_DBID {present} now: it was dropped and created again, or is another one",
+        hint=NOT_THIS_DATABASE,
+    )
 
 
 def difference(stored: DatabaseIdentity, present: DatabaseIdentity) -> LogGapError | None:
@@ -70,7 +94,7 @@ def difference(stored: DatabaseIdentity, present: DatabaseIdentity) -> LogGapErr
             f"the database was opened with RESETLOGS at SCN {present.resetlogs}, after the stored position",
             hint="Redo addresses and SCNs before and after it cannot be compared: remove the offset and take a new snapshot.",
         )
-    return None
+    return other_pdb(stored.con_dbid, present.con_dbid, "")
 
 
 def other_database(connection: oracledb.Connection, position: Position) -> LogGapError | None:
@@ -78,6 +102,36 @@ def other_database(connection: oracledb.Connection, position: Position) -> LogGa
     one, or does not say, or V$DATABASE is not granted. Raises SourceError when Oracle fails."""
     stored = position.of if isinstance(position, Identified) else UNKNOWN
     return None if stored == UNKNOWN else difference(stored, granted_identity(connection))
+
+
+@runtime_checkable
+class OfPdbs(Protocol):
+    """A position that knows which pluggable databases it is of, one by one."""
+
+    @property
+    def con_dbids(self) -> Mapping[str, int]:
+        """CON_DBID by the name of the database; only what is known."""
+
+
+def con_dbids(places: Mapping[str, Callable[[], oracledb.Connection]]) -> dict[str, int]:
+    """CON_DBID of each database by its name, without those that cannot be read. Opens connections, and closes them.
+
+    :param places: opens a connection to each.
+    """
+    found = {}
+    for name, connect in places.items():
+        with suppress(MinerCdcError), closing(connect()) as connection:
+            found[name] = granted_con_dbid(connection)
+    return {name: number for name, number in found.items() if number}
+
+
+def other_pdbs(places: Mapping[str, Callable[[], oracledb.Connection]], position: Position) -> LogGapError | None:
+    """The error that says that one of the databases is another than when the position was stored, returned and not raised; None when
+    they are the same, as far as that is known. `places` as of `con_dbids`."""
+    stored = position.con_dbids if isinstance(position, OfPdbs) else {}
+    present = con_dbids({name: connect for name, connect in places.items() if name in stored})
+    gaps = (other_pdb(stored[name], number, name) for name, number in present.items())
+    return next(filter(None, gaps), None)
 
 
 def elsewhere(connect: Callable[[], oracledb.Connection], position: Position) -> LogGapError | None:
@@ -95,7 +149,7 @@ def identified(connection: oracledb.Connection, position: P) -> P:
     present = granted_identity(connection)
     if gap := difference(position.of, present):
         raise gap
-    known = DatabaseIdentity(position.of.dbid or present.dbid, position.of.resetlogs or present.resetlogs)
+    known = DatabaseIdentity(*(old or new for old, new in zip(position.of, present, strict=True)))
     return position if known == position.of else replace(position, of=known)
 
 

@@ -121,10 +121,12 @@ class DatabaseIdentity(NamedTuple):
     """Whose redo it is: redo addresses are unique per thread within a database and its incarnation.
 
     :param resetlogs: RESETLOGS_CHANGE#, which identifies the incarnation.
+    :param con_dbid: CON_DBID, which identifies the pluggable database; 0 where that is not looked at.
     """
 
     dbid: int
     resetlogs: int
+    con_dbid: int = 0
 
 
 def database_identity(connection: oracledb.Connection) -> DatabaseIdentity:

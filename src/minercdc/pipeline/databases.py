@@ -69,6 +69,10 @@ class SourceDatabases:
         """A connection to where the tables of the first database are."""
         return self.connect()
 
+    def connections(self) -> dict[str, Callable[[], oracledb.Connection]]:
+        """What opens a connection to where the tables of each database are, by its name."""
+        return {name: partial(self.connect, name) for name in self.filters}
+
     def time_zone(self, database: str = "") -> str:
         """DBTIMEZONE of a database, `+02:00` or the name of a region; read on a connection of its own.
 

@@ -13,7 +13,7 @@ import oracledb
 
 from minercdc import native
 from minercdc.capture.adapter import Adapter, CaptureContext, Secondary
-from minercdc.capture.database_identity import other_database
+from minercdc.capture.database_identity import other_database, other_pdbs
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import KafkaConfig
@@ -395,12 +395,17 @@ class PipelineBuilder:
         """
         scn = position.delivered_scn if position is not None else offset.snapshot.scn if offset.snapshot is not None else 0
         with closing(self._databases.connect_first()) as connection:
-            if gap := (goes_on and other_database(connection, goes_on)) or not_reached(connection, scn):
-                raise gap
+            gap = other_database(connection, goes_on) if goes_on is not None else None
+            gap = gap or not_reached(connection, scn)
+        if gap is None and goes_on is not None:
+            gap = other_pdbs(self._databases.connections(), goes_on)
+        if gap is not None:
+            raise gap
 
     def _gap(self, adapter: Adapter, position: Position) -> MinerCdcError | None:
         with closing(self._databases.connect_first()) as connection:
-            return not_reached(connection, position.delivered_scn) or adapter.unreadable(position)
+            gap = not_reached(connection, position.delivered_scn) or adapter.unreadable(position)
+        return gap or other_pdbs(self._databases.connections(), position)
 
     def _steps(self, known: _Known, position: Position | None) -> Steps:
         """What is to be done before streaming; nothing when this is a restart within the process that has got somewhere.

@@ -26,11 +26,11 @@ class ForsFactory:
         container = context.database if context.config.database.database_pdb_name else None
         return Adapter(
             ForsCapture(context),
-            lambda scn, begun: here(context.connect_root, ForsPosition(scn + 1, begun=min(begun, scn))),
+            lambda scn, begun: here(context.connect_pdb, ForsPosition(scn + 1, begun=min(begun, scn))),
             # An SCN of the past: redo shows what was open there.
             lambda scn: mine_from(context.connect_root, scn, container),
             # Only the server knows which redo it can read: it answers StartSCN.
-            lambda position: elsewhere(context.connect_root, position),
+            lambda position: elsewhere(context.connect_pdb, position),
         )
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:

@@ -70,7 +70,7 @@ class ForsCapture:
         """
         if not isinstance(start, ForsPosition):
             raise TypeError(f"{type(start).__name__} is not a position of fors_olr")
-        start = here(self._context.connect_root, start)
+        start = here(self._context.connect_pdb, start)
         try:
             yield from self._stream(start, stop)
         finally:

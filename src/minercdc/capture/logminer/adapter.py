@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 from minercdc.capture.adapter import Adapter, CaptureContext
+from minercdc.capture.database_identity import con_dbids
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.kept.copies import KeptCopies
 from minercdc.capture.logminer.kept.files import KeptFiles
@@ -47,6 +49,7 @@ class LogMinerFactory:
         copies = KeptCopies(topic, name, context.counters.spent) if topic is not None else None
         files = KeptFiles(config.capture.minercdc_state_dir, name, copies)
         rules = self._rules(context, container)
+        places = {pdb.database: pdb.connect for pdb in context.pdbs} or {context.database: context.connect_pdb}
         flush = RedoFlush(context.connect_pdb, flushed) if flushed else None
         capture = LogMinerCapture(context, container, committed=self._committed, flush=flush, files=files, rules=rules)
 
@@ -57,7 +60,7 @@ class LogMinerFactory:
 
         return Adapter(
             capture,
-            lambda scn, begun: start_position(connect, scn, begun, pdbs),
+            lambda scn, begun: replace(start_position(connect, scn, begun, pdbs), con_dbids=con_dbids(places)),
             lambda scn: mine_from(connect, scn, container),
             unreadable,
             None if self._committed else capture,

@@ -35,5 +35,5 @@ def identified(connect: Connect, position: LogMinerPosition) -> LogMinerPosition
     if position.dbid and position.resetlogs:
         return position
     with closing(connect()) as connection:
-        dbid, resetlogs = database_identity(connection)
+        dbid, resetlogs, _ = database_identity(connection)
     return replace(position, dbid=position.dbid or dbid, resetlogs=position.resetlogs or resetlogs)

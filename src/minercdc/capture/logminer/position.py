@@ -212,6 +212,7 @@ class LogMinerPosition:
     :param dbid: DBID of the database whose redo it is a place in; 0 when not known: it is not checked then.
     :param whole: no transaction that is still to be delivered began before the marks. LogMiner needs the START of a transaction to
         show that it was committed, and to show its large values; `open_at.from_starts` makes a position whole.
+    :param con_dbids: CON_DBID of each captured database by its name, as far as it is known.
     :param kept_version: of `kept`, within a run: files that went out of use up to it are not needed by this position. Not stored.
     """
 
@@ -225,6 +226,7 @@ class LogMinerPosition:
     pdbs: tuple[str, ...] = ()
     dbid: int = 0
     whole: bool = True
+    con_dbids: Mapping[str, int] = field(default_factory=dict)
 
     def mined_again(self, wanted: Callable[[KeptTransaction], bool] = lambda _: True) -> LogMinerPosition:
         """The position without the kept transactions for which `wanted` is true: it begins where they are mined again from their
@@ -296,6 +298,7 @@ class LogMinerPosition:
             **({"pdbs": list[JsonValue](self.pdbs)} if self.pdbs else {}),
             **({"dbid": str(self.dbid)} if self.dbid else {}),
             **({} if self.whole else {"whole": False}),
+            **({"con_dbids": {name: str(number) for name, number in self.con_dbids.items()}} if self.con_dbids else {}),
         }
 
     @classmethod
@@ -313,6 +316,7 @@ class LogMinerPosition:
             pdbs=tuple(map(str, saved.get("pdbs", ()))),
             dbid=int(saved.get("dbid", 0)),
             whole=bool(saved.get("whole", True)),
+            con_dbids={str(name): int(number) for name, number in saved.get("con_dbids", {}).items()},
         )
 
 

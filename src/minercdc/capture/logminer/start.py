@@ -39,7 +39,7 @@ def start_position(connect: Connect, snapshot_scn: int, mine_from: int, pdbs: tu
     :raises SourceError, PrerequisiteError, ConfigError: connecting failed, or V$DATABASE cannot be read.
     """
     with closing(connect()) as connection:
-        dbid, resetlogs = database_identity(connection)
+        dbid, resetlogs, _ = database_identity(connection)
         return LogMinerPosition({}, min(mine_from, snapshot_scn), snapshot_scn, resetlogs, pdbs=pdbs, dbid=dbid)
 
 

@@ -28,11 +28,11 @@ class OlrFactory:
         container = context.database if context.config.database.database_pdb_name else None
         return Adapter(
             OlrCapture(context),
-            lambda scn, begun: here(context.connect_root, OlrPosition(scn + 1, begun=min(begun, scn))),
+            lambda scn, begun: here(context.connect_pdb, OlrPosition(scn + 1, begun=min(begun, scn))),
             # An SCN of the past: redo shows what was open there.
             lambda scn: mine_from(context.connect_root, scn, container),
             # Only the server knows which redo it can read: it answers START.
-            lambda position: elsewhere(context.connect_root, position),
+            lambda position: elsewhere(context.connect_pdb, position),
         )
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:

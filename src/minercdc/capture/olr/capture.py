@@ -65,7 +65,7 @@ class OlrCapture:
         """
         if not isinstance(start, OlrPosition):
             raise TypeError(f"{type(start).__name__} is not a position of olr")
-        start = here(self._context.connect_root, start)
+        start = here(self._context.connect_pdb, start)
         try:
             yield from self._stream(start, stop)
         finally:

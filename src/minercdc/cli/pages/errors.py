@@ -78,7 +78,7 @@ It ends with status 1 only when `errors.max.retries` is spent.""",
     errors.LogGapError: (
         "redo is missing",
         """*Exit status 1.* A log that is still needed is no longer online nor archived, a block of it is corrupt, the database was
-opened with RESETLOGS, or it is not the database that was captured: its DBID differs, or it has not reached the SCN of the stored position, for example because it was restored
+opened with RESETLOGS, or it is not the database that was captured: its DBID or that of the pluggable database differs, or it has not reached the SCN of the stored position, for example because it was restored
 or created again, or `database.hostname` is wrong. Going on
 would lose changes. Restore the archived logs that the message names, and start again. If they cannot be restored, take a new
 snapshot: [archived logs are gone](how-to/archived-logs-are-gone.md) has the steps, and says how to prevent it. With `capture.mode=downstream` the message names a log that has not reached

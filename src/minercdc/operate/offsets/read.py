@@ -13,9 +13,11 @@ import json
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from minercdc.capture.adapter import Adapter
+from minercdc.capture.database_identity import other_pdbs
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.registry import adapter_factory
 from minercdc.capture.table_selection import table_filters, table_names
@@ -244,7 +246,9 @@ def _gap(
 ) -> MinerCdcError | None:
     scn = max(position.delivered_scn, snapshot.scn if snapshot else 0)
     with closing(connect(of_database(config.database, database_names(config.database)[0]), "pdb")) as connection:
-        return not_reached(connection, scn) or adapter.unreadable(position)
+        gap = not_reached(connection, scn) or adapter.unreadable(position)
+    databases = {name: of_database(config.database, name) for name in database_names(config.database)}
+    return gap or other_pdbs({name: partial(connect, database, "pdb") for name, database in databases.items()}, position)
 
 
 def adapter_of_offset(config: ConnectorConfig, offset: Offset) -> Adapter:

@@ -15,7 +15,7 @@ import heapq
 import itertools
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from minercdc.capture.logminer.buffer.assembler import Pass
@@ -262,7 +262,8 @@ class BufferedAssembly:
         kept = (tuple(self._keeping.kept.values()), self._keeping.version) if self._keeping else ((), 0)
         start = self._start
         base = threads, start.start_scn, start.snapshot_scn, start.resetlogs
-        return LogMinerPosition(*base, given_up, *kept, pdbs=start.pdbs, dbid=start.dbid, whole=self._lobs)
+        position = LogMinerPosition(*base, given_up, *kept, pdbs=start.pdbs, dbid=start.dbid, whole=self._lobs)
+        return replace(position, con_dbids=start.con_dbids)
 
     def open(self) -> list[Transaction]:
         """Transactions that wait for their end, those that lie in files included; not those whose COMMIT was read and is held."""

@@ -86,7 +86,9 @@ class Mining:
                 begin = floor[0], floor[1]
             mark = ThreadMark(*begin, RedoAddress(*commit), info.commit_scn, last_ddl, *floor)
             base = start.start_scn, start.snapshot_scn, start.resetlogs
-            position = LogMinerPosition({thread: mark}, *base, given_up, *kept, dbid=start.dbid, whole=lobs)
+            position = LogMinerPosition(
+                {thread: mark}, *base, given_up, *kept, dbid=start.dbid, whole=lobs, con_dbids=start.con_dbids
+            )
             return Progress(position, Scn(complete_scn), info.commit_us, info)
 
         return progress
