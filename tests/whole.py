@@ -96,6 +96,12 @@ _LAKE = [
     )
 ]
 
+_DUCKDB = [
+    "duckdb==1.5.5",
+    "duckdb-extensions==1.5.5",
+    *(f"duckdb-extension-{name}==1.5.5" for name in ("avro", "httpfs", "iceberg")),
+]
+
 PARTS: Mapping[str, Part] = {
     "unit": Part("pure tests of product and sandbox; the site", (*_FILES, "tests/unit", "tests/site", "sandbox/tests/unit")),
     "capture": Part("every adapter on the sandbox", (*_FILES, "tests/sandbox_capture", "tests/conformance")),
@@ -107,7 +113,7 @@ PARTS: Mapping[str, Part] = {
     "iceberg": Part(
         "the lake on Iceberg",
         ("-n", "0", "-p", "tests.older_spark", "-p", "tests.iceberg", *_LAKE, "tests/spark_iceberg"),
-        packages=["pyspark==4.1.4", "pyiceberg[sql-sqlite]==0.12.0"],
+        packages=["pyspark==4.1.4", "pyiceberg[sql-sqlite]==0.12.0", *_DUCKDB],
     ),
     "sandbox": Part("the sandbox to drivers of Python, Java and Go", (*_FILES, "sandbox/tests/server", "sandbox/tests/clients")),
     "models": Part("checker, simulation, torture; mutations of each", (*_FILES, "tests/checker", "tests/simulate", "tests/torture")),

@@ -94,7 +94,7 @@ class Ours:
             "tombstones.on.delete: false",
             _SIGNALS,
             _CHUNK,
-            *(f"{name}: {value}" for name, value in (settings or {}).items()),
+            *(f"{name}: {value}" for name, value in {**work.settings, **(settings or {})}.items()),
         ]
         self._lines = directory / f"{name}.jsonl"
         if target == "nowhere":
@@ -173,6 +173,7 @@ class Theirs:
             "value.converter.schemas.enable": "false",
             "schema.history.internal.store.only.captured.tables.ddl": "true",
             **dict(line.split(": ") for line in (_SIGNALS, _CHUNK)),
+            **work.settings,
             **(settings or {}),
         }
         self._engine = Debezium(given, own, [f"-Xmx{work.heap}"])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import TypeAlias
@@ -26,6 +26,7 @@ class Work:
         second one are streamed.
     :param heap: of Debezium's Java.
     :param whole: everything counts, from the start of the process or run until the last row; Debezium is warm by 150,000 rows before.
+    :param settings: properties of both connectors besides those of all works.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Work:
     incremental: bool = False
     heap: str = "1g"
     whole: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 keys = count(1)  # of all rows: no two are the same
@@ -61,6 +63,17 @@ def _loaded(sandbox: Sandbox, rows: int) -> int:
     return transactions([MIDDLE], [10_000], sandbox, rows)
 
 
+def _transforms(**steps: str) -> dict[str, str]:
+    """Properties of a chain of transformations: name -> its class and options, as in `Class, option=value, ..`."""
+    found = {"transforms": ",".join(steps)}
+    for name, text in steps.items():
+        kind, *options = text.split(", ")
+        found[f"transforms.{name}.type"] = kind
+        found |= {f"transforms.{name}.{option}": value for option, _, value in (one.partition("=") for one in options)}
+    return found
+
+
+_UNWRAP = "io.debezium.transforms.ExtractNewRecordState, add.fields=op,scn"
 _HUGE = 2_000_000
 WORKS = {
     "mixed": Work(
@@ -68,6 +81,24 @@ WORKS = {
         (NARROW, WIDE),
         partial(transactions, (NARROW, WIDE), (1000, 1)),
         300_000,
+    ),
+    "unwrapped": Work(
+        "stream, as mixed, ExtractNewRecordState",
+        (NARROW, WIDE),
+        partial(transactions, (NARROW, WIDE), (1000, 1)),
+        300_000,
+        settings=_transforms(unwrap=_UNWRAP),
+    ),
+    "chained": Work(
+        "stream, as mixed, ExtractNewRecordState, MaskField, InsertHeader",
+        (NARROW, WIDE),
+        partial(transactions, (NARROW, WIDE), (1000, 1)),
+        300_000,
+        settings=_transforms(
+            unwrap=_UNWRAP,
+            mask="org.apache.kafka.connect.transforms.MaskField$Value, fields=ID",
+            note="org.apache.kafka.connect.transforms.InsertHeader, header=h, value.literal=v",
+        ),
     ),
     "single": Work("stream, 6 columns, transactions of 1 row", (NARROW,), partial(transactions, (NARROW,), (1,)), 40_000),
     "snapshot": Work("snapshot, 10 columns", (MIDDLE,), _loaded, 400_000, snapshot=True),

@@ -7,12 +7,14 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.e2e.connector import PATIENCE_SECONDS, MinerCdc
+from tests.e2e.connector import MinerCdc
 from tests.spark.connector import Connector
+from tests.spark.test_lake_features import EVERY, FULL, ordered
 from tests.spark_iceberg.rest_catalog import RefusingCatalog, RestCatalog
 
 from minercdc.config.load import parse_properties
@@ -32,6 +34,7 @@ ORDERS = TableSchema(
     key=(0,),
 )
 CREDENTIAL = "lake:sesame-open-42"
+_PATIENCE_S = 600.0  # what ends then hangs
 
 
 @pytest.fixture(scope="module")
@@ -73,27 +76,39 @@ def applied(catalog: RestCatalog) -> int:
 
 
 def await_applied(lake: MinerCdc, catalog: RestCatalog, scn: int) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + _PATIENCE_S
     while applied(catalog) < scn:
         assert lake.process.poll() is None, lake.story()
         assert time.monotonic() < deadline, lake.story()
         time.sleep(0.1)
 
 
-def by_name(spark: SparkSession, name: str, uri: str) -> dict[int, str]:
-    """The table as a session of a user has it, who has the catalog and nothing of ours."""
+def by_name(spark: SparkSession, catalog: str, uri: str, name: str) -> list[dict[str, Any]]:
+    """A table as a session of a user has it, who has the catalog and nothing of ours."""
     plain = spark.newSession()
     settings = {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "rest", ".uri": uri, ".credential": "user:secret"}
     for end, value in settings.items():
-        plain.conf.set(f"spark.sql.catalog.{name}{end}", value)
-    return {row["ID"]: row["STATE"] for row in plain.sql(f"SELECT ID, STATE FROM {name}.SHOP.ORDERS").collect()}
+        plain.conf.set(f"spark.sql.catalog.{catalog}{end}", value)
+    return [row.asDict(recursive=True) for row in plain.table(f"{catalog}.{name}").collect()]
 
 
-def by_pyiceberg(uri: str) -> dict[int, str]:
+def by_pyiceberg(uri: str, name: str) -> list[dict[str, Any]]:
     from pyiceberg.catalog.rest import RestCatalog as Client  # type: ignore[import-not-found,unused-ignore]
 
-    table: Any = Client("lakehouse", uri=uri).load_table("SHOP.ORDERS")
-    return {row["ID"]: row["STATE"] for row in table.scan().to_arrow().to_pylist()}
+    table: Any = Client("lakehouse", uri=uri).load_table(name)
+    return list(table.scan().to_arrow().to_pylist())
+
+
+def by_duckdb(uri: str, name: str) -> list[dict[str, Any]]:
+    import duckdb
+    from duckdb_extensions import import_extension
+
+    with duckdb.connect() as connection:
+        for extension in ("avro", "httpfs", "iceberg"):
+            import_extension(extension)  # from its package: no download
+            connection.load_extension(extension)
+        connection.execute(f"ATTACH '' AS lakehouse (TYPE iceberg, ENDPOINT '{uri}', AUTHORIZATION_TYPE 'none')")
+        return list(connection.sql(f"SELECT * FROM lakehouse.{name}").to_arrow_table().to_pylist())
 
 
 def test_a_lake_in_a_rest_catalog_goes_on_after_a_kill(
@@ -142,9 +157,35 @@ def test_a_lake_in_a_rest_catalog_goes_on_after_a_kill(
     finally:
         connector.sink.close()
     assert ended.status == 0, again.story()
-    assert by_name(spark, given["minercdc.lake.catalog.name"], catalog.uri) == rows
-    assert by_pyiceberg(catalog.uri) == rows
+    readers = (partial(by_name, spark, given["minercdc.lake.catalog.name"]), by_pyiceberg, by_duckdb)
+    for read in readers:
+        assert {row["ID"]: row["STATE"] for row in read(catalog.uri, "SHOP.ORDERS")} == rows
     assert "sesame" not in lake.text() + again.text()
+
+
+def test_other_readers_read_every_type_as_spark_does(
+    spark: SparkSession, properties: dict[str, str], catalog: RestCatalog
+) -> None:
+    given = {**properties, "minercdc.lake.catalog.uri": catalog.uri}
+    connector, empty = Connector(parse_properties(given)), (None,) * len(FULL)
+    lake = start(spark, parse_properties(given))
+    try:
+        connector.structure(EVERY)
+        for number, row in ((1, FULL), (2, empty), (3, FULL), (4, FULL)):
+            connector.change(Op.CREATE, None, (str(number), *row))
+        connector.commit()
+        lake.process_all_available()
+        connector.change(Op.UPDATE, ("3", *FULL), ("3", *empty))
+        connector.change(Op.DELETE, ("4", *FULL), None)
+        connector.commit()
+        lake.process_all_available()
+    finally:
+        lake.stop()
+        connector.sink.close()
+    expected = ordered(by_name(spark, given["minercdc.lake.catalog.name"], catalog.uri, "LAB.EVERY"))
+    assert [row["ID"] for row in expected] == [1, 2, 3]
+    for read in (by_pyiceberg, by_duckdb):
+        assert ordered(read(catalog.uri, "LAB.EVERY")) == expected, read.__name__
 
 
 def message_of(spark: SparkSession, given: Mapping[str, str]) -> str:
