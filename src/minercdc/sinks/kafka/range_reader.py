@@ -96,6 +96,4 @@ class RangeReader:
                 elif error.code() != KafkaError._PARTITION_EOF:
                     raise KafkaException(error)
                 if one.offset() + (error is None) >= end:
-                    del left[place]
-                    if left:
-                        consumer.pause([TopicPartition(*place)])
+                    del left[place]  # not paused: that would outlast the assignment
