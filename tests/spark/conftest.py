@@ -12,6 +12,7 @@ from tests.spark.reading import FORMAT
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.lake import start
+from minercdc.lake.stream.driver_scans import DriverScans
 from minercdc.local.kafka_broker import KafkaBroker
 
 if TYPE_CHECKING:
@@ -46,6 +47,12 @@ def connector(config: ConnectorConfig) -> Iterator[Connector]:
     connector = Connector(config)
     yield connector
     connector.sink.close()
+
+
+@pytest.fixture
+def read_by_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No micro-batch is read by the driver's process, as where the records are not certain to be the connector's JSON."""
+    monkeypatch.setattr(DriverScans, "read", lambda *_: None)
 
 
 @pytest.fixture

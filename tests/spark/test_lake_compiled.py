@@ -1,4 +1,4 @@
-"""Large merges, whose records compiled code decodes in Spark's Python workers: the lake is as SQL makes it."""
+"""Merges whose records compiled code decodes, in the driver's process or in Spark's Python workers: the lake is as SQL makes it."""
 
 from __future__ import annotations
 
@@ -43,17 +43,22 @@ Row = tuple[str | None, ...]
 
 @pytest.fixture
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of tables whose records compiled code was to decode, however few."""
+    """Methods of the decoder that had compiled code decode a table's records, however few."""
     found: list[str] = []
-    original = RowDecoder.compiled
 
-    def noted(self: RowDecoder, rows: Any, table: Any, *given: Any, **named: Any) -> Any:
-        made = original(self, rows, table, *given, **named)
-        if made is not None:
-            found.append(table.table.table)
-        return made
+    def note(method: str) -> None:
+        original: Callable[..., Any] = getattr(RowDecoder, method)
 
-    monkeypatch.setattr(RowDecoder, "compiled", noted)
+        def noted(self: RowDecoder, *given: Any, **named: Any) -> Any:
+            made = original(self, *given, **named)
+            if made is not None:
+                found.append(method)
+            return made
+
+        monkeypatch.setattr(RowDecoder, method, noted)
+
+    note("compiled")
+    note("scanned")
     monkeypatch.setattr(compiled, "FEW_ROWS", 1)
     return found
 
@@ -68,7 +73,8 @@ def row_of(key: int, chance: random.Random) -> Row:
     )
 
 
-def test_rows_come_and_go_as_sql_decodes_them(
+@pytest.mark.usefixtures("read_by_spark")
+def test_workers_decode_rows_as_sql_does(
     spark: SparkSession,
     config: ConnectorConfig,
     connector: Connector,
@@ -76,7 +82,30 @@ def test_rows_come_and_go_as_sql_decodes_them(
     decoded: list[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Then one with a number that only SQL reads, after which the table is left to SQL."""
+    rows_come_and_go(spark, config, connector, sync, caplog)
+    assert decoded == ["compiled"] * 3
+
+
+def test_the_driver_decodes_rows_as_sql_does(
+    spark: SparkSession,
+    config: ConnectorConfig,
+    connector: Connector,
+    sync: Callable[[], None],
+    decoded: list[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rows_come_and_go(spark, config, connector, sync, caplog)
+    assert decoded == ["scanned"] * 2
+
+
+def rows_come_and_go(
+    spark: SparkSession,
+    config: ConnectorConfig,
+    connector: Connector,
+    sync: Callable[[], None],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """In three rounds, the last with a number that only SQL reads, after which the table is left to SQL."""
     chance = random.Random(5)
     there: dict[int, Row] = {}
     connector.structure(TABLE)
@@ -100,7 +129,6 @@ def test_rows_come_and_go_as_sql_decodes_them(
         with caplog.at_level(logging.INFO):
             sync()
         assert shown(spark, config) == {key: expected(row) for key, row in there.items()}
-    assert len(decoded) == 3
     assert caplog.text.count("its merges are decoded in SQL from now on") == 1
 
 

@@ -20,6 +20,8 @@ from minercdc.stream.events import Op
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+# Records that the driver's process has are not read together.
+pytestmark = pytest.mark.usefixtures("read_by_spark")
 LONG = str(10**38 + 7)
 FIRST = TableSchema(
     TableId("PDB", "LAB", "T0"),

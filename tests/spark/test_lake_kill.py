@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -32,14 +32,18 @@ T = TableSchema(
 )
 # Owner, method, and whether it had done its work. What follows on one has the next one's state of before.
 BOUNDARIES: list[tuple[type, str, bool]] = [
-    (ChangeLog, "append", False),
+    (ChangeLog, "append_rows", False),
     (ChangeLog, "arrivals", False),
+    (ChangeLog, "append_rows", True),
     (TABLE, "take", False),
     (TABLE, "fill", False),
     (TABLE, "merge", False),
     (StateTable, "append", False),
     (StateTable, "append", True),
 ]
+
+# Where Spark reads the records itself, and compiled code does not.
+OF_SPARK: list[tuple[type, str, bool]] = [(ChangeLog, "append", False), (ChangeLog, "arrivals", False)]
 
 
 class Killed(Exception):
@@ -72,6 +76,28 @@ def test_a_lake_that_is_stopped_at_any_boundary_goes_on_without_loss_or_repeat(
     sync: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    is_stopped_and_goes_on(spark, config, connector, sync, monkeypatch, BOUNDARIES)
+
+
+@pytest.mark.usefixtures("read_by_spark")
+def test_so_does_one_whose_micro_batches_spark_reads(
+    spark: SparkSession,
+    config: ConnectorConfig,
+    connector: Connector,
+    sync: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    is_stopped_and_goes_on(spark, config, connector, sync, monkeypatch, OF_SPARK)
+
+
+def is_stopped_and_goes_on(
+    spark: SparkSession,
+    config: ConnectorConfig,
+    connector: Connector,
+    sync: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+    boundaries: Sequence[tuple[type, str, bool]],
+) -> None:
     table, rows = T, {}
     connector.structure(table)
     for number in range(10):
@@ -79,7 +105,7 @@ def test_a_lake_that_is_stopped_at_any_boundary_goes_on_without_loss_or_repeat(
         connector.change(Op.CREATE, None, (str(number), "v"))
     connector.commit()
     sync()
-    for turn, (owner, method, after) in enumerate(every_other(BOUNDARIES)):
+    for turn, (owner, method, after) in enumerate(every_other(boundaries)):
         added = Column(f"C{turn}", "VARCHAR2", 20, default=f"'default {turn}'")
         wider = replace(table, columns=(*table.columns, added), version=table.version + 1)
         connector.alter(table, f"ALTER TABLE lab.t ADD (c{turn} VARCHAR2(20) DEFAULT 'default {turn}')", wider)

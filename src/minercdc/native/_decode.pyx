@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Records of the change log to columns of Arrow, for tasks of Spark: the rim of decode.c."""
+"""Records to the columns of the change log, and records of the change log to columns of tables, in Arrow's form: the rim of envelope.c and decode.c."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
@@ -242,3 +242,6 @@ def last_changes(list parts, bint by_row):
         return kept
     finally:
         free(changes)
+
+
+include "envelopes.pxi"

@@ -28,6 +28,7 @@ _SEED = os.environ.get("MINERCDC_SEED", "1")
     [
         ("fuzz.c", ("scan.c", "print.c", "store.c", "avro.c", "pieces.c", "protobuf.c")),
         ("fuzz_decode.c", ("decode.c",)),
+        ("fuzz_envelope.c", ("envelope.c",)),
     ],
 )
 def test_damaged_inputs_neither_crash_nor_are_read_beyond_their_end(

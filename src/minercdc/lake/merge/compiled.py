@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from minercdc.lake.merge.latest import FEW_ROWS
 from minercdc.lake.read.native_columns import RecordLeft
+from minercdc.lake.spark.arrow import takes_arrow
 from minercdc.native.decoding import decode
 
 log = logging.getLogger(__name__)
@@ -29,17 +30,23 @@ class CompiledReads:
         """Whether so many records of a table are to be decoded by compiled code: few are decoded sooner in SQL."""
         return self._runs and rows >= FEW_ROWS and table not in self._left
 
+    def takes_scanned(self, table: str) -> bool:
+        """Whether records that this process has are to be decoded in it, be they many or few."""
+        return decode is not None and takes_arrow() and table not in self._left
+
+    def leave(self, table: str) -> None:
+        """Note that a table's records are left to SQL."""
+        if len(self._left) < _MANY_TABLES:
+            self._left.add(table)
+        log.info("%s: a record is not as the compiled decoder knows it; its merges are decoded in SQL from now on", table)
+
     def goes_on(self, error: BaseException, table: str) -> bool:
         """Whether SQL can do what failed by this error, since a worker of Python failed."""
         text = str(error)
         if not any(sign in text for sign in _OF_PYTHON):
             return False
         if RecordLeft.__name__ in text:
-            if len(self._left) < _MANY_TABLES:
-                self._left.add(table)
-            log.info(
-                "%s: a record is not as the compiled decoder knows it; its merges are decoded in SQL from now on", table
-            )
+            self.leave(table)
         else:
             self._runs = False
             log.warning(

@@ -6,7 +6,7 @@ import logging
 import shlex
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from minercdc.errors import LakeError
 from minercdc.lake.merge.attempts import attempts, cause_of
 from minercdc.lake.merge.compiled import CompiledReads
 from minercdc.lake.merge.joint_read import JointRead, JointTable
+from minercdc.lake.merge.kept_records import KeptRecords
 from minercdc.lake.merge.latest import FEW_ROWS
 from minercdc.lake.merge.pending import is_pending
 from minercdc.lake.merge.sync_report import SyncReport
@@ -27,6 +28,7 @@ from minercdc.lake.stream.change_log import ChangeLog
 from minercdc.lake.stream.deleted_records import deleted
 from minercdc.lake.stream.marks import Ends, Mark
 from minercdc.lake.stream.record_source import RecordSource
+from minercdc.lake.stream.scanned_batch import arrival_of, log_rows
 from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, changed_since, take_over
 from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.gaps import Gap, gap_at, read_scn
@@ -35,6 +37,7 @@ from minercdc.lake.table.state import NOTED, Entry, StateTable
 from minercdc.stream.counters.lake import LakeFigures
 
 if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger(__name__)
@@ -66,6 +69,7 @@ class Merger:
         self._history = source.history()
         self._decoder = RowDecoder(config)
         self._compiled = CompiledReads()
+        self._kept = KeptRecords()
         self._lock = threading.Lock()
         self._arrivals = Arrivals()
         self._news: list[Entry] = []  # not recorded yet
@@ -147,6 +151,22 @@ class Merger:
             arrivals = self._change_log(session).arrivals(f"batch = {batch}")
         # In this order: tables are merged up to `_batch`, with the arrivals that are known then.
         self._arrivals.add(arrivals)
+        with self._lock:
+            self._batch = batch
+
+    def append_scanned(self, rows: Mapping[str, pa.RecordBatch], writer: str, number: int) -> None:
+        """As `append`, of rows that `scanned_batch` has read.
+
+        :param rows: by topic.
+        """
+        import pyarrow as pa
+
+        batch, session = self._batch + 1, self._sessions.get()
+        made = pa.Table.from_batches(log_rows(rows, batch))
+        compile_code(session, wanted=made.num_rows >= FEW_ROWS)
+        if self._log.append_rows(made, writer, number, session):
+            self._kept.add(batch, rows)
+            self._arrivals.add([arrival_of(topic, batch, part) for topic, part in rows.items()])
         with self._lock:
             self._batch = batch
 
@@ -284,7 +304,7 @@ class Merger:
         applied, arrivals = self._state.applied(table.name), self._arrivals.of(table.topic)
         read = read_scn(table.name, self._state.noted, applied.scn)
         try:
-            merge = TableMerge(self._config, self._log, self._decoder)
+            merge = TableMerge(self._config, self._log, self._decoder, None, self._compiled, self._kept)
             return merge.joint_table(table, arrivals, applied, goal, read=read)
         except Exception:  # merging it says why
             return None
@@ -303,7 +323,7 @@ class Merger:
     def _brought(self, table: TableHistory, goal: Applied) -> Iterable[Entry]:
         session = self._sessions.get()
         changes = self._change_log(session)
-        merge = TableMerge(self._config, changes, self._decoder, self._joint, self._compiled)
+        merge = TableMerge(self._config, changes, self._decoder, self._joint, self._compiled, self._kept)
         lake = self._format.table(session, table.table)
         applied = self._state.applied(table.name)
         arrivals = self._arrivals.of(table.topic)
@@ -372,9 +392,12 @@ class Merger:
             self._report.reached(goal.scn, len(self._state.failed))
 
     def _forget_merged(self) -> None:
+        with self._lock:
+            known = self._batch
         for topic in self._arrivals.topics():
             if (table := self._history.of_topic(topic)) is not None:
                 merged = self._arrivals.drop_merged(topic, self._state.applied(table.name))
+                self._kept.keep_only(topic, {arrival.batch for arrival in self._arrivals.of(topic)}, known)
                 self._figures.table(table.name).merged += merged
 
     def _note_figures(self) -> None:

@@ -16,11 +16,13 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.lake.merge.compiled import CompiledReads
 from minercdc.lake.merge.joint_read import JointRead, JointTable
+from minercdc.lake.merge.kept_records import KeptRecords
 from minercdc.lake.merge.latest import FEW_ROWS, complete_rows, latest_records, latest_rows
 from minercdc.lake.merge.modes import MIRROR, modes_of
 from minercdc.lake.merge.pending import Pending, clearings, pending, stages
 from minercdc.lake.merge.rows import Clear, MergeStep, TableMode, identity
 from minercdc.lake.read.decode import RowDecoder, TableShape
+from minercdc.lake.read.native_columns import RecordLeft
 from minercdc.lake.stream.change_log import Arrival, ChangeLog
 from minercdc.lake.table.columns import TableColumn, TypeChange, evolution, recommented
 from minercdc.lake.table.format import Applied, LakeTable
@@ -38,6 +40,7 @@ class TableMerge:
     :param log: the change log, in the session of the thread.
     :param joint: what was read for several tables at once; None for nothing.
     :param compiled: whether compiled code decodes; None for never.
+    :param kept: records that this process has; None for none.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class TableMerge:
         decoder: RowDecoder,
         joint: JointRead | None = None,
         compiled: CompiledReads | None = None,
+        kept: KeptRecords | None = None,
     ) -> None:
         self._lake = config.lake
         self._mode_of = modes_of(config)
@@ -54,6 +58,7 @@ class TableMerge:
         self._decoder = decoder
         self._joint = joint
         self._compiled = compiled
+        self._kept = kept
 
     def run(
         self,
@@ -109,7 +114,15 @@ class TableMerge:
         key = key_ids(self._decoder.shape(table.version_at(work.scn)))
         if work.unplaced or not _takes_records(self._decoder, table, key, work, mode):
             return None
+        if self._is_scanned(table, work):
+            return None
         return JointTable(work.limits(table.topic), bool(key), work.rows)
+
+    def _is_scanned(self, table: TableHistory, work: Pending) -> bool:
+        """Whether `_scanned` has the records of a table version, as far as that is known before they are read."""
+        if self._kept is None or self._compiled is None or not self._compiled.takes_scanned(table.name):
+            return False
+        return self._kept.has(work.arrivals) and self._decoder.is_compiled(table.version_at(work.scn))
 
     def _stages(
         self, table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, mode: TableMode
@@ -166,12 +179,35 @@ class TableMerge:
         limits = work.limits(table.topic)
         if self._joint is not None and (records := self._joint.records(self._log.spark, limits)) is not None:
             return self._decoder.decode(records, table, target, key, work.scns, before=mode.keeps, short=work.is_short)
+        if (found := self._scanned(table, target, key, work, mode)) is not None:
+            return found
         rows = self._log.rows().where(limits.condition())
         if self._compiled is not None and self._compiled.takes(table.name, work.rows):
             found = compiled(self._decoder, rows, table, target, key, work, mode)
             if found is not None:
                 return found
         return reduced(self._decoder, rows, present, table, target, key, work, mode)
+
+    def _scanned(
+        self,
+        table: TableHistory,
+        target: Sequence[TableColumn],
+        key: Sequence[str],
+        work: Pending,
+        mode: TableMode,
+    ) -> DataFrame | None:
+        """As `compiled`, of records that this process has; None where it lacks some, or only SQL decodes them."""
+        if self._kept is None or self._compiled is None or not self._compiled.takes_scanned(table.name):
+            return None
+        if work.unplaced or not _takes_records(self._decoder, table, key, work, mode):
+            return None
+        if (rows := self._kept.of(work.limits(table.topic), work.arrivals)) is None:
+            return None
+        try:
+            return self._decoder.scanned(self._log.spark, rows, table, target, key, work.scns, before=mode.keeps)
+        except RecordLeft:
+            self._compiled.leave(table.name)
+            return None
 
     def _evolved(
         self,

@@ -48,6 +48,11 @@ class AvroTopics:
         if self._registries:
             _refuse_without_avro(spark)
 
+    @property
+    def are_json(self) -> bool:
+        """Whether keys and values are JSON as they are, with no registry."""
+        return not self._registries
+
     def learn(self, records: DataFrame) -> None:
         """Read the schemas of these records that are not known yet from the registry. Runs a Spark job over the records.
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.read.compiled_plan import read_column
-from minercdc.lake.read.native_columns import ReadColumn, ReadPlan, columns_of
+from minercdc.lake.read.native_columns import ReadColumn, ReadPlan, columns_of, read_batches
+from minercdc.lake.spark.arrow import from_arrow
 from minercdc.lake.spark.sql import in_type, literal, quoted
 from minercdc.lake.stream.change_log import VANISHED
 from minercdc.lake.table.columns import TableColumn, lake_names
@@ -27,7 +28,8 @@ from minercdc.messages.configured import key_columns, published_columns
 from minercdc.schema.table import Column, TableId, TableSchema
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    import pyarrow as pa  # type: ignore[import-untyped]
+    from pyspark.sql import DataFrame, SparkSession
 
 _RECORD_TYPES = (
     "op STRING",
@@ -56,6 +58,18 @@ class TableShape:
     def table_columns(self) -> list[TableColumn]:
         """The lake's columns, in the order of `columns`."""
         return [column for _, _, column in self.columns]
+
+
+class _Reading(NamedTuple):
+    """How compiled code reads records of one table version.
+
+    :param schema: of what it makes, as Spark SQL.
+    :param selected: SQL of each column of the decoded rows, from that.
+    """
+
+    plan: ReadPlan
+    schema: str
+    selected: list[str]
 
 
 class RowDecoder:
@@ -141,6 +155,50 @@ class RowDecoder:
 
         :param last: only the last record of each row, found in one task; all records have a ROWID then.
         """
+        reading = self._reading(table, target, key, scns, before=before)
+        if reading is None:
+            return None
+        read = columns_of(reading.plan, RECORD, ("key" if key else "row_id") if last else None)
+        records = rows.selectExpr(*RECORD, "key", "value")
+        return (records.coalesce(1) if last else records).mapInArrow(read, reading.schema).selectExpr(*reading.selected)
+
+    def scanned(
+        self,
+        spark: SparkSession,
+        rows: Sequence[pa.RecordBatch],
+        table: TableHistory,
+        target: Sequence[TableColumn],
+        key: Sequence[str],
+        scns: tuple[int, int],
+        *,
+        before: bool = False,
+    ) -> DataFrame | None:
+        """As `compiled` of the last record of each row, in this process, of rows of the change log that it has. Raises
+        `native_columns.RecordLeft` where it meets a record that only SQL decodes.
+        """
+        import pyarrow as pa
+
+        reading = self._reading(table, target, key, scns, before=before)
+        if reading is None:
+            return None
+        found = list(read_batches(reading.plan, RECORD, "key" if key else "row_id", iter(rows)))
+        return from_arrow(spark, pa.Table.from_batches(found), reading.schema).selectExpr(*reading.selected)
+
+    def is_compiled(self, version: TableVersion) -> bool:
+        """Whether compiled code reads all columns of a table version."""
+        shape = self.shape(version)
+        return self._read_columns(shape, shape.table_columns()) is not None
+
+    def _reading(
+        self,
+        table: TableHistory,
+        target: Sequence[TableColumn],
+        key: Sequence[str],
+        scns: tuple[int, int],
+        *,
+        before: bool,
+    ) -> _Reading | None:
+        """How compiled code reads the records between two SCNs; None where it does not."""
         version = table.version_at(scns[0])
         if version is not table.version_at(scns[1]):
             return None
@@ -161,9 +219,6 @@ class RowDecoder:
         )
         types = [f"n{i} {column.spark_type}" for i, column in enumerate((*plan.images, *plan.keys))]
         place = {number: (f"n{i}", found[number].spark_type) for i, number in enumerate((*images, *keys))}
-        read = columns_of(plan, RECORD, ("key" if key else "row_id") if last else None)
-        records = rows.selectExpr(*RECORD, "key", "value")
-        decoded = (records.coalesce(1) if last else records).mapInArrow(read, ", ".join((*_RECORD_TYPES, *types)))
         selected = list(RECORD)
         for i, column in enumerate(target):
             if column.id in place:
@@ -175,7 +230,7 @@ class RowDecoder:
         for i, part in enumerate(key):
             value = in_type(*place[part], kinds[part]) if part in place else f"CAST(NULL AS {kinds[part]})"
             selected.append(f"{value} AS k{i}")
-        return decoded.selectExpr(*selected)
+        return _Reading(plan, ", ".join((*_RECORD_TYPES, *types)), selected)
 
     def _read_columns(self, shape: TableShape, target: Sequence[TableColumn]) -> dict[str, ReadColumn] | None:
         """How compiled code reads the columns of the target that the version has, by their ids; None where it does not."""

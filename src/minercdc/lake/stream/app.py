@@ -21,6 +21,7 @@ from minercdc.lake.read.avro import AvroTopics
 from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.own_sessions import prefer_few_partitions
 from minercdc.lake.spark.session import refuse_connect
+from minercdc.lake.stream.driver_scans import DriverScans
 from minercdc.lake.stream.marks import Ends, Mark
 from minercdc.lake.stream.record_source import refuse_unread_sinks, source_of
 from minercdc.lake.stream.watching import StreamWatch
@@ -82,7 +83,9 @@ class Lake:
         self._waits = False  # for the connector's first offset, and that is logged
         self._looked = 0.0  # when a mark that is not reached was compared with the topics that there are
         self._writer = ""  # id of the stream, which its checkpoint keeps
-        self._read: Ends = self._last_read()
+        self._read_to = self._last_offset()  # as the checkpoint has it
+        self._read: Ends = {} if self._read_to is None else self._source.ends(self._read_to)
+        self._scans = DriverScans(self._source, config.values, are_json=self._topics.are_json)
         self._remove_leftovers()
         self._stop = threading.Event()
         self._turn = threading.Lock()  # of what marks and merges
@@ -135,28 +138,35 @@ class Lake:
         if not self._writer:
             prefer_few_partitions(records.sparkSession)  # the query's own
             self._writer = str(json.loads(self._content(f"{self._paths.checkpoint}/metadata"))["id"])
-        ends = self._ends(number)
+        offset = self._offset(number)
+        ends = self._source.ends(offset)
         self._merger.note_unread(self._read, ends)
         new = {place: end - self._read.get(place, 0) for place, end in ends.items()}
-        topics = {topic for (topic, _), rows in new.items() if rows}
-        self._topics.learn(records)
-        json_records, rows = self._topics.as_json(records), sum(new.values())
-        self._merger.append(json_records, self._writer, number, rows, one_topic=len(topics) == 1)
-        self._read = ends
+        topics, rows = {topic for (topic, _), rows in new.items() if rows}, sum(new.values())
+        begun = time.monotonic()
+        scanned = self._scans.read(self._read_to, offset, rows)
+        if scanned is not None:
+            self._merger.append_scanned(scanned.rows, self._writer, number)
+            self.figures.records += scanned.records
+            self.figures.triggers.add(time.monotonic() - begun)
+        else:
+            self._topics.learn(records)
+            self._merger.append(self._topics.as_json(records), self._writer, number, rows, one_topic=len(topics) == 1)
+        self._read, self._read_to = ends, offset
 
-    def _ends(self, number: int) -> Ends:
-        """How far the topics are read with a micro-batch, by the checkpoint's own log of offsets."""
-        return self._source.ends(self._content(f"{self._paths.checkpoint}/offsets/{number}").splitlines()[-1])
+    def _offset(self, number: int) -> str:
+        """How far the records are read with a micro-batch, as the checkpoint's own log of offsets has it."""
+        return self._content(f"{self._paths.checkpoint}/offsets/{number}").splitlines()[-1]
 
-    def _last_read(self) -> Ends:
-        """How far the topics were read when the stream ended the last time; {} before the first micro-batch."""
+    def _last_offset(self) -> str | None:
+        """How far the records were read when the stream ended the last time; None before the first micro-batch."""
         commits = self._hadoop_path(f"{self._paths.checkpoint}/commits")
         system = commits.getFileSystem(self._hadoop_configuration())
         if not system.exists(commits):
-            return {}
+            return None
         names = [str(file.getPath().getName()) for file in system.listStatus(commits)]
         numbers = [int(name) for name in names if name.isdigit()]
-        return self._ends(max(numbers)) if numbers else {}
+        return self._offset(max(numbers)) if numbers else None
 
     def _remove_leftovers(self) -> None:
         """Remove what a kill has left of the checkpoint's first batch, files that were to be renamed: Spark begins no stream beside them."""
@@ -284,6 +294,7 @@ class Lake:
         for thread in self._threads:
             thread.join()
         self._merger.close()
+        self._source.close()
 
     def _raise_failure(self) -> None:
         if self._failure is not None:

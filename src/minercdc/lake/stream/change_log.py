@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING, Any
 
 from minercdc.config.sections import ValueConfig
 from minercdc.lake.read.envelope import with_envelope
+from minercdc.lake.spark.arrow import from_arrow
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.table.format import LogTable, Once
 from minercdc.messages.envelope.encoder import UNAVAILABLE_HEADER
 from minercdc.messages.envelope.table_format import ROWID_KEY
 
 if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame, SparkSession
 
 _BYTES: Mapping[str, Callable[[bytes], str]] = {
@@ -45,6 +47,11 @@ _ADDED = {
 }  # columns that a log of an older version lacks
 OLD_KEY = "__debezium.oldkey"  # header of a create that is part of a change of the key
 VANISHED = "op = 'd' AND seq = 0"  # SQL: a row that was found to be gone: no change of a transaction has the number 0
+_SCHEMA = (
+    "batch BIGINT, topic STRING, partition INT, offset BIGINT, op STRING, scn BIGINT, commit_scn BIGINT, seq BIGINT, commit_time TIMESTAMP,"
+    " row_id STRING, initial BOOLEAN, partial BOOLEAN, long_number BOOLEAN, key STRING, value STRING, unavailable STRING, old_key STRING"
+)
+_ROWS_OF_SEVERAL_TASKS = 10_000  # fewer are one file
 _LONG_NUMBER = '"value":"[A-Za-z0-9+/]{12}'  # more than eight bytes in base64, whose last characters may be =
 # What a batch holds of a topic, as `_arrival` takes it; and of which topics it is.
 _AGGREGATES = (
@@ -133,6 +140,23 @@ class ChangeLog:
         rows = rows.coalesce(self.spark.sparkContext.defaultParallelism)
         self.table.append(rows, Once(writer, number))
         return None if observation is None else _observed(observation, batch)
+
+    def append_rows(self, rows: pa.Table, writer: str, number: int, session: SparkSession) -> bool:
+        """Append rows in the columns of the module's docstring, as `append` would; False where it has appended micro-batch `number` before.
+
+        :param writer, number: see `append`.
+        :param session: in which they are written.
+        """
+        from pyspark.sql import Observation
+
+        once = Once(writer, number)
+        if (appended := self.table.append_here(rows, once)) is not None:
+            return appended
+        observation = Observation()
+        frame = from_arrow(session, rows, _SCHEMA).observe(observation, *_expressions("count(1) AS rows"))
+        tasks = self.spark.sparkContext.defaultParallelism if rows.num_rows >= _ROWS_OF_SEVERAL_TASKS else 1
+        self.table.append(frame.coalesce(tasks), once)
+        return bool(observation._jo.future().isCompleted())
 
     def exists(self) -> bool:
         """Whether there is a change log."""

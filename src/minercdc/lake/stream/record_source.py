@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Protocol
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import ConfigError, LakeError
+from minercdc.errors import ConfigError, DeliveryError, LakeError, SinkError
 from minercdc.lake.source.segment_history import SegmentHistory
 from minercdc.lake.stream.deleted_records import unread
-from minercdc.lake.stream.marks import Ends, Mark, Marks, Progress
+from minercdc.lake.stream.marks import Ends, Mark, Marks, Progress, topic_pattern
+from minercdc.lake.stream.scanned_batch import SourceRecord
 from minercdc.lake.stream.topics import read_segments, read_topics
 from minercdc.lake.table.history import LakeHistory, TableHistories
 from minercdc.sinks.kafka.client import KafkaClient
+from minercdc.sinks.kafka.range_reader import RangeReader
 from minercdc.sinks.opening import need_kafka
 from minercdc.sinks.segments.reader import Place, SegmentLog
 
@@ -38,6 +42,15 @@ class RecordSource(Protocol):
 
     def ends(self, offset: str) -> Ends:
         """How far the records are read, of an offset as Spark's checkpoint has it."""
+
+    def between(self, begin: str | None, end: str) -> Generator[SourceRecord]:
+        """The records of a micro-batch, read by this process; raises SinkError or DeliveryError where Spark has to say what is wrong.
+
+        :param begin, end: offsets as Spark's checkpoint has them; None for the first record that is there.
+        """
+
+    def close(self) -> None:
+        """End connections of `between`."""
 
     def unread(self, read: Ends, held: Ends, ends: Ends) -> Iterable[tuple[str, str]]:
         """(topic, cause) of each loss: what a micro-batch will not find, as it was deleted before it was read.
@@ -83,6 +96,7 @@ class KafkaSource:
         self._config = config
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
         self._marks = Marks(config, self._client)
+        self._reader = RangeReader(self._client)
 
     @property
     def missing(self) -> str:
@@ -97,6 +111,21 @@ class KafkaSource:
         """As `RecordSource` says, by topic and partition."""
         found = json.loads(offset)
         return {(topic, int(partition)): end for topic, ends in found.items() for partition, end in ends.items()}
+
+    def between(self, begin: str | None, end: str) -> Generator[SourceRecord]:
+        """As `RecordSource` says."""
+        read = {} if begin is None else self.ends(begin)
+        ranges = {place: (read.get(place, 0), until) for place, until in self.ends(end).items()}
+        if any(first > until for first, until in ranges.values()):
+            raise DeliveryError("a topic was recreated or truncated")
+        new = {place: both for place, both in ranges.items() if both[0] < both[1]}
+        with closing(self._reader.messages(new)) as messages:
+            for one in messages:
+                yield SourceRecord(one.topic(), one.partition(), one.offset(), one.key(), one.value(), one.headers())
+
+    def close(self) -> None:
+        """As `RecordSource` says."""
+        self._reader.close()
 
     def unread(self, read: Ends, held: Ends, ends: Ends) -> Iterable[tuple[str, str]]:
         """As `RecordSource` says."""
@@ -122,6 +151,7 @@ class SegmentSource:
     def __init__(self, config: ConnectorConfig) -> None:
         self._config = config
         self._log = SegmentLog(config.sink.directory)
+        self._topics = re.compile(topic_pattern(config))
         self._progress = Progress()
         self._read_to = Place(0, 0)
         self._begun = ""  # id of the segments that are read
@@ -144,6 +174,29 @@ class SegmentSource:
         if not found["log"]:
             return {}
         return {_PLACE: self._log.records(Place(found["segment"], found["byte"]))}
+
+    def between(self, begin: str | None, end: str) -> Generator[SourceRecord]:
+        """As `RecordSource` says."""
+        until = self._place(end)
+        numbers = self._log.numbers()
+        since = (None if begin is None else self._place(begin)) or (Place(numbers[0], 0) if numbers else None)
+        if until is None or since is None:
+            return
+        for place, byte in self._log.ranges(since, until):
+            for one in self._log.read(place, byte):
+                if self._topics.fullmatch(one.topic):
+                    yield SourceRecord(one.topic, 0, one.number, one.key, one.value, one.headers)
+
+    def _place(self, offset: str) -> Place | None:
+        found = json.loads(offset)
+        if not found["log"]:
+            return None
+        if self._log.header(found["segment"]).log != found["log"]:
+            raise SinkError("the segments were started over")
+        return Place(found["segment"], found["byte"])
+
+    def close(self) -> None:
+        """As `RecordSource` says."""
 
     def unread(self, read: Ends, held: Ends, ends: Ends) -> Iterable[tuple[str, str]]:
         """As `RecordSource` says: (), or LakeError, since a segment has records of all topics."""

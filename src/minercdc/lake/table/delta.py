@@ -18,6 +18,7 @@ from minercdc.errors import LakeError
 from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.sql import literal, quoted, unquoted
 from minercdc.lake.table.columns import CDC, DropColumn, Step, TableColumn
+from minercdc.lake.table.delta_append import append_rows
 from minercdc.lake.table.delta_features import (
     ALL,
     COLUMN_MAPPING,
@@ -37,17 +38,20 @@ from minercdc.local.spark import DELTA
 from minercdc.schema.table import TableId
 
 if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame, SparkSession
 
 _MODE = "minercdc.lake.mode"  # property of a table that is no mirror
 _COMMIT = re.compile(r"\d{20}\.")  # files of the log: a commit, or a checkpoint
 _REWRITES = ("OPTIMIZE", "VACUUM START", "VACUUM END", "CLUSTER BY")  # operations that leave the rows as they are
 _NEWEST = 50  # commits
+_MANY_ROWS = 10_000
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
 
+_STATISTICS = "delta.dataSkippingStatsColumns"
 CHANGES: Final[Mapping[str, str]] = {
-    "delta.dataSkippingStatsColumns": "batch,topic,scn,commit_scn",
+    _STATISTICS: "batch,topic,scn,commit_scn",
     # Each query of a table with deletion vectors lists its files twice. Only retention deletes here, whole files mostly.
     "delta.enableDeletionVectors": "false",
 }
@@ -339,6 +343,15 @@ class DeltaLogTable:
         if once is not None:
             options |= {"txnAppId": once.writer, "txnVersion": str(once.number)}
         rows.write.format("delta").mode("append").options(mergeSchema="true", **options).save(self.path)
+
+    def append_here(self, rows: pa.Table, once: Once) -> bool | None:
+        """See `LogTable`. Of few rows Spark makes the table, of many an empty one: that is a commit more."""
+        if not self.exists():
+            if rows.num_rows < _MANY_ROWS:
+                return None
+            self.append(self._spark.createDataFrame(rows.slice(0, 0)))
+        names = [name for name in self._properties.get(_STATISTICS, "").split(",") if name]
+        return append_rows(self._spark, _delta_log(self._spark, self.path), self.path, rows, names, once)
 
     def read(self) -> DataFrame:
         """All rows. The table has to be there."""

@@ -19,6 +19,7 @@ from minercdc.lake.table.columns import CDC, Step, TableColumn, lake_comment, re
 from minercdc.schema.table import TableId
 
 if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import Column, DataFrame, SparkSession
 
 NO_TABLE = -1
@@ -74,6 +75,12 @@ class LogTable(Protocol):
         """Append rows in one commit; the first one makes the table. Columns that it lacks are added.
 
         :param once: nothing is appended where this append was made before; None to append in any case.
+        """
+
+    def append_here(self, rows: pa.Table, once: Once) -> bool | None:
+        """Append rows that this process has, with no Spark job. False where this append was made before; None where only `append` does it.
+
+        :param rows: in all columns of the table.
         """
 
     def read(self) -> DataFrame:

@@ -39,6 +39,7 @@ from minercdc.lake.table.widening import precision_of
 from minercdc.schema.table import TableId
 
 if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame, SparkSession
 
 # In the summaries of snapshots.
@@ -278,6 +279,10 @@ class IcebergLogTable(_Table):
             self._appends % _APPENDS_BETWEEN_LOOKS == 0
         ):  # each version is named by the table's metadata, which each append writes
             self._snapshots().expire(READERS_TIME, (_WRITER,))
+
+    def append_here(self, rows: pa.Table, once: Once) -> bool | None:
+        """See `LogTable`: None, since a commit is Spark's."""
+        return None
 
     def _has(self, once: Once) -> bool:
         for one in self._snapshots().back():
