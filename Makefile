@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-NATIVE := $(addprefix src/minercdc/native/,_rows.pyx scan.pxi print.pxi read.pxi fetched.pxi mined.pxi transaction.pxi transaction_buffer.pxi mine.pxi arrow.pxi avro.pxi pieces.pxi protobuf.pxi core.h store.h avro.h pieces.h protobuf.h scan.c print.c store.c avro.c pieces.c protobuf.c _decode.pyx decode.h decode.c)
+NATIVE := $(addprefix src/minercdc/native/,_rows.pyx scan.pxi print.pxi read.pxi fetched.pxi mined.pxi transaction.pxi transaction_buffer.pxi mine.pxi arrow.pxi avro.pxi pieces.pxi protobuf.pxi core.h store.h avro.h pieces.h protobuf.h scan.c print.c store.c avro.c pieces.c protobuf.c _decode.pyx envelopes.pxi decode.h envelope.h decode.c envelope.c)
 
 # Where the environment says that no bytecode is kept, each of the tests' processes would compile the product and all tests.
 unexport PYTHONDONTWRITEBYTECODE

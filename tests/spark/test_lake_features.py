@@ -169,6 +169,7 @@ def test_a_table_is_given_a_feature_by_what_needs_it_and_each_reader_reads_it_as
     assert [row["ID"] for row in expected] == [1, 2, 3]
     assert expected[0]["DEC"] == Decimal(str(FULL[3]))
     assert list(path.glob("deletion_vector_*")), "a merge has marked rows as deleted"
+    assert {tuple(file.suffixes[-2:]) for file in path.glob("part-*")} == {(".zstd", ".parquet")}
     check_readers(spark, path)
     assert list(protocols(path)) == [{"timestampNtz"}, {"deletionVectors", "timestampNtz"}]
 

@@ -19,7 +19,7 @@ from minercdc.lake.merge.attempts import cause_of
 from minercdc.lake.merge.scheduler import Merger
 from minercdc.lake.read.avro import AvroTopics
 from minercdc.lake.spark.jvm import java_class
-from minercdc.lake.spark.own_sessions import prefer_few_partitions
+from minercdc.lake.spark.own_sessions import prefer_few_partitions, prefer_zstd
 from minercdc.lake.spark.session import refuse_connect
 from minercdc.lake.stream.driver_scans import DriverScans
 from minercdc.lake.stream.marks import Ends, Mark
@@ -137,6 +137,7 @@ class Lake:
         """One micro-batch: append it to the change log, and note how far the topics are read then."""
         if not self._writer:
             prefer_few_partitions(records.sparkSession)  # the query's own
+            prefer_zstd(records.sparkSession)
             self._writer = str(json.loads(self._content(f"{self._paths.checkpoint}/metadata"))["id"])
         offset = self._offset(number)
         ends = self._source.ends(offset)

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from minercdc.lake.spark.jvm import java_class
+from minercdc.lake.spark.own_sessions import CODEC
 from minercdc.lake.table.format import Once
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _ROWS_OF_GROUP = 50_000
+_CODECS = ("zstd", "snappy")  # whose names Spark and PyArrow share
 _PLAIN = frozenset(("delta.dataSkippingStatsColumns", "delta.enableDeletionVectors", "delta.autoOptimize.autoCompact"))
 _SPARK_TYPES = {
     "int32": "integer",
@@ -59,12 +61,13 @@ def _appended(
     spark: SparkSession, log: Any, path: str, rows: pa.Table, statistics: Sequence[str], once: Once
 ) -> bool | None:
     transaction = log.startTransaction()
-    if not _is_simple(transaction, rows):
+    codec = spark.conf.get(CODEC)
+    if codec not in _CODECS or not _is_simple(transaction, rows):
         return None
     if transaction.txnVersion(once.writer) >= once.number:
         return False
-    name = f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"
-    size = _written(spark, rows, f"{path}/{name}", statistics)
+    name = f"part-00000-{uuid.uuid4()}-c000.{codec}.parquet"
+    size = _written(spark, rows, f"{path}/{name}", statistics, codec)
     now = int(time.time() * 1000)
     added = {
         "path": name,
@@ -94,7 +97,7 @@ def _is_simple(transaction: Any, rows: pa.Table) -> bool:
     return found == wanted and metadata.partitionColumns().isEmpty() and properties <= _PLAIN
 
 
-def _written(spark: SparkSession, rows: pa.Table, path: str, plain: Sequence[str]) -> int:
+def _written(spark: SparkSession, rows: pa.Table, path: str, plain: Sequence[str], codec: str) -> int:
     """Write a Parquet file by Hadoop's file system; its bytes.
 
     :param plain: columns of few different values.
@@ -109,7 +112,7 @@ def _written(spark: SparkSession, rows: pa.Table, path: str, plain: Sequence[str
             rows,
             file,
             row_group_size=_ROWS_OF_GROUP,
-            compression="snappy",
+            compression=codec,
             use_dictionary=[*plain, "op"],
             store_schema=False,
         )
