@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
+P = TypeVar("P")
 
 
 def _all() -> bool:
@@ -18,6 +19,17 @@ def examples(whole: int) -> int:
     return whole if _all() else max(1, whole // 4)
 
 
+def every_nth(cases: Sequence[T], n: int) -> Sequence[T]:
+    """Of cases that cost seconds each, those that this run plays: every `n`-th by day, from the first."""
+    return cases if _all() else cases[::n]
+
+
 def every_other(cases: Sequence[T]) -> Sequence[T]:
-    """Of cases that cost seconds each, those that this run plays: every other one by day, from the first."""
-    return cases if _all() else cases[::2]
+    """As `every_nth` of 2."""
+    return every_nth(cases, 2)
+
+
+def one_of_each(cases: Sequence[T], places: Sequence[P], by_day: int = 1) -> Sequence[tuple[T, P]]:
+    """Each case at each of some places, of those that this run plays: by day each case at `by_day` of them, which move on with the cases."""
+    shifts = range(len(places) if _all() else by_day)
+    return [(case, places[(at + shift) % len(places)]) for shift in shifts for at, case in enumerate(cases)]

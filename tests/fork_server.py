@@ -31,6 +31,9 @@ _IMPORTED = {
         "operate.signals.answers",
         "operate.offsets.read",
         "operate.tail",
+        "operate.first_configuration",
+        "operate.recording.recording",
+        "operate.recording.replaying",
         "operate.verify",
     ),
 }

@@ -22,7 +22,10 @@ from pathlib import Path
 from typing import IO
 
 COMMANDS = frozenset(
-    ["bundle", "check", "config", "offsets", "plan", "relay", "run", "signal", "status", "tail", "txlog", "verify"]
+    [
+        *("bundle", "check", "config", "init", "offsets", "plan", "qualify", "record", "relay"),
+        *("replay", "run", "signal", "status", "tail", "txlog", "verify"),
+    ]
 )
 _SERVER = Path(__file__).with_name("fork_server.py")
 # Variables that matter to nothing that is imported.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,8 @@ TABLE = "CREATE TABLE T (ID NUMBER(9) NOT NULL, V VARCHAR2(40), CONSTRAINT T_PK 
 LOGGED = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
 WITH_ROWS = (TABLE, LOGGED.format("T"), *(f"INSERT INTO T VALUES ({number}, 'initial')" for number in range(3)))
 
-_numbers = itertools.count(1)
+# The processes of a test run share a broker.
+_numbers = itertools.count(1 + 1000 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")))
 
 
 @dataclass(frozen=True, slots=True)

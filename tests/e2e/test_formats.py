@@ -91,7 +91,7 @@ def test_protobuf_records_equal_those_of_a_json_connector(lab: Lab, registry: Lo
     given |= {"value_converter_optional_for_nullables": "true"}
     protobuf = lab.config("protobuf.yaml", **common, **given)
     written_to, expected_in = lab.topic("W"), f"j{lab.name}.{lab.schema}.W"
-    plain = lab.config("json.yaml", **common, name="json", topic_prefix=f"j{lab.name}")
+    plain = lab.config("json.yaml", **common, name=f"j{lab.name}", topic_prefix=f"j{lab.name}")
     deliver(lab, protobuf, written_to, 2)
     deliver(lab, plain, expected_in, 2)
     lab.execute("UPDATE W SET TINY = 5, V = NULL WHERE ID = 1", "INSERT INTO W (ID, V) VALUES (3, 'x')")

@@ -24,8 +24,6 @@ from minercdc.cli.stopping import UNFINISHED
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.ports import free_port
 
-pytestmark = pytest.mark.usefixtures("own_interpreters")
-
 ROWS = 6_000
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 MakeLab = Callable[..., Lab]
@@ -84,6 +82,7 @@ def test_while_busy(lab: Lab) -> None:
     assert [record.key["ID"] for record in records[3:]] == list(range(11, ROWS + 11))
 
 
+@pytest.mark.usefixtures("own_interpreters")
 def test_before_anything_was_done(lab: Lab) -> None:
     with lab.run() as connector:
         connector.await_log("starting:")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.conformance.history import TRANSACTIONS, write
 from tests.conformance.subject import Subject, transactions
+from tests.examples import every_other, one_of_each
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.fors_server import wire
 from tests.fors_server.printing import Style
@@ -98,7 +99,7 @@ def test_a_column_that_is_not_listed_is_unavailable(opened: Opened) -> None:
     assert updated.after == ("1", UNAVAILABLE, "4")
 
 
-@pytest.mark.parametrize("at", [1, 30, 300, 1500, 2500])
+@pytest.mark.parametrize("at", every_other([1, 30, 300, 1500, 2500]))
 def test_a_connection_that_is_cut_loses_and_repeats_nothing(opened: Opened, at: int) -> None:
     subject = opened(faults=Faults(cut_after=at))
     write(subject.sessions)
@@ -119,8 +120,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("number", [0, 2, 4, 5])
+@pytest.mark.parametrize(("damage", "number"), one_of_each(list(DAMAGES), [0, 2, 4, 5]))
 def test_damaged_answers_get_an_error_and_lose_nothing(opened: Opened, damage: str, number: int) -> None:
     """Begin, a change, Commit, and the next Begin."""
     subject = opened(faults=Faults(damage={number: DAMAGES[damage]}))
@@ -142,7 +142,9 @@ def test_hostile_bytes_all_along(opened: Opened) -> None:
     assert transactions(run.kept) == expected()
 
 
-@pytest.mark.parametrize("command", [wire.TABLE_LIST, wire.START_SCN, wire.LAST_COMMITED_SCN, wire.GET_SAVED_SCN])
+@pytest.mark.parametrize(
+    "command", every_other([wire.START_SCN, wire.TABLE_LIST, wire.LAST_COMMITED_SCN, wire.GET_SAVED_SCN])
+)
 def test_an_error_of_the_server_is_named_and_what_follows_is_tried_again(opened: Opened, command: int) -> None:
     subject = opened(faults=Faults(refuse={command: (1403, "нет данных")}))
     write(subject.sessions)

@@ -11,6 +11,7 @@ import oracledb
 import pytest
 from tests.conformance.history import STATEMENTS, write
 from tests.conformance.subject import Subject
+from tests.examples import one_of_each
 from tests.fors_server import wire
 from tests.fors_server.printing import Style
 from tests.fors_server.server import Faults
@@ -48,28 +49,26 @@ def at(place: int, byte: int) -> Callable[[bytes], bytes]:
     return lambda answer: answer[:place] + bytes([byte]) + answer[place + 1 :]
 
 
-@pytest.mark.parametrize("number", [2, 3, 4], ids=["first piece", "last piece of C", "last of the row"])
-@pytest.mark.parametrize(
-    ("damage", "reason"),
-    [
-        (at(36, ord("X")), "a piece of column X, which was not expected"),
-        (at(37, 99), "with type 99"),
-        (at(39, 4), "with the flags 4"),
-        (at(39, 3), "which was not expected|without the last ones of|a piece of column"),
-        (at(6, 3), "3 is not an operation code"),
-        (
-            lambda answer: wire.Writer().frame(wire.DATA, wire.Writer().commit(*numbers(answer))),
-            "before the last piece|an operation of",
-        ),
-    ],
-)
-def test_pieces_that_do_not_fit_together(opened: Opened, number: int, damage: Callable[[bytes], bytes], reason: str) -> None:
-    """Begin, the row, two pieces of C, one of B, Commit."""
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "a piece of column X, which was not expected": at(36, ord("X")),
+    "with type 99": at(37, 99),
+    "which was not expected|without the last ones of|a piece of column": at(39, 3),
+    "with the flags 4": at(39, 4),
+    "3 is not an operation code": at(6, 3),
+    "before the last piece|an operation of": lambda answer: wire.Writer().frame(
+        wire.DATA, wire.Writer().commit(*numbers(answer))
+    ),
+}
+
+
+@pytest.mark.parametrize(("reason", "number"), one_of_each(list(DAMAGES), [2, 3, 4]))
+def test_pieces_that_do_not_fit_together(opened: Opened, reason: str, number: int) -> None:
+    """Begin, the row, two pieces of C, one of B, Commit; damaged is the first piece of C, its last one, or the last of the row."""
     subject = opened(
         tables=LOBS,
         settings={"lob.enabled": "true", "minercdc.lob.reselect": "none"},
         style=Style(piece=10),
-        faults=Faults(damage={number: damage}),
+        faults=Faults(damage={number: DAMAGES[reason]}),
     )
     with subject.sessions["one"].cursor() as cursor:
         cursor.execute("insert into doc values (1, 'eight ch', hextoraw('ff'))")

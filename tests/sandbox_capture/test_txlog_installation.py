@@ -178,33 +178,33 @@ def test_it_can_be_repeated_after_it_broke_off_anywhere(lab: TxlogLab, monkeypat
     assert broken > 15
 
 
-@pytest.mark.parametrize(
-    ("damage", "what", "problem"),
-    [
-        ("drop trigger a_databus_trg", "trigger A_DATABUS_TRG", "missing"),
-        ("alter trigger a_databus_trg disable", "trigger A_DATABUS_TRG", "disabled"),
-        (
-            "create or replace trigger a_databus_trg before insert on a for each row begin null; end;",
-            "trigger A_DATABUS_TRG",
-            "another version",
-        ),
-        ("drop view sy$a", "view SY$A", "missing"),
-        ("alter table a add (more number)", "view SY$A", "another version: the table's columns changed"),
-        ("drop package body sync_core", "package body SYNC_CORE", "missing"),
-        ("begin dbms_scheduler.disable('J_COALESCE_LOG'); end;", "job J_COALESCE_LOG", "disabled"),
-        ("begin dbms_scheduler.drop_job('J_CALL_SIGNAL'); end;", "job J_CALL_SIGNAL", "missing"),
-        ("delete from sync_core_settings", "row of SYNC_CORE_SETTINGS", "missing"),
-        ("drop index sy$txlog_i1", "index SY$TXLOG_I1", "missing"),
-        ("create or replace package sync_alert as n number; end;", "package SYNC_ALERT", "another version"),
-    ],
+DAMAGES = (
+    ("drop trigger a_databus_trg", "trigger A_DATABUS_TRG", "missing"),
+    ("alter trigger a_databus_trg disable", "trigger A_DATABUS_TRG", "disabled"),
+    (
+        "create or replace trigger a_databus_trg before insert on a for each row begin null; end;",
+        "trigger A_DATABUS_TRG",
+        "another version",
+    ),
+    ("drop view sy$a", "view SY$A", "missing"),
+    ("alter table a add (more number)", "view SY$A", "another version: the table's columns changed"),
+    ("drop package body sync_core", "package body SYNC_CORE", "missing"),
+    ("begin dbms_scheduler.disable('J_COALESCE_LOG'); end;", "job J_COALESCE_LOG", "disabled"),
+    ("begin dbms_scheduler.drop_job('J_CALL_SIGNAL'); end;", "job J_CALL_SIGNAL", "missing"),
+    ("delete from sync_core_settings", "row of SYNC_CORE_SETTINGS", "missing"),
+    ("drop index sy$txlog_i1", "index SY$TXLOG_I1", "missing"),
+    ("create or replace package sync_alert as n number; end;", "package SYNC_ALERT", "another version"),
 )
-def test_what_is_damaged_is_found_and_repaired(lab: TxlogLab, damage: str, what: str, problem: str) -> None:
+
+
+def test_what_is_damaged_is_found_and_repaired(lab: TxlogLab) -> None:
     lab.install()
-    lab.run(damage)
-    lab.app.commit()
-    assert problems(lab)[what] == problem
-    lab.install()
-    assert problems(lab) == {}
+    for damage, what, problem in DAMAGES:
+        lab.run(damage)
+        lab.app.commit()
+        assert problems(lab).get(what) == problem, damage
+        lab.install()
+        assert problems(lab) == {}, damage
 
 
 def test_tables_that_cannot_be_sources_are_refused_each_with_its_reason(lab: TxlogLab) -> None:

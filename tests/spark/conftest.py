@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.connector import Connector
-from tests.spark.reading import FORMAT
+from tests.spark.lakes import lake_config, lake_properties, synced
 
-from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.lake import start
+from minercdc.config.load import ConnectorConfig
 from minercdc.lake.stream.driver_scans import DriverScans
 from minercdc.local.kafka_broker import KafkaBroker
 
@@ -21,25 +20,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def properties(broker: KafkaBroker, prefix: str, tmp_path: Path) -> dict[str, str]:
-    """What every lake is given here."""
-    return {
-        "name": prefix,
-        "topic.prefix": prefix,
-        "database.hostname": "x",
-        "database.user": "u",
-        "database.password": "p",
-        "database.dbname": "d",
-        "minercdc.kafka.bootstrap.servers": broker.bootstrap_servers,
-        "minercdc.lake.path": str(tmp_path / "lake"),
-        "minercdc.lake.trigger.interval.ms": "0",
-        "minercdc.lake.format": FORMAT,
-        "minercdc.lake.catalog.name": f"lake_{prefix}".replace("-", "_"),
-    }
+    return lake_properties(broker, prefix, tmp_path)
 
 
 @pytest.fixture
 def config(properties: dict[str, str]) -> ConnectorConfig:
-    return parse_properties({**properties, "minercdc.keyless.table.key": "rowid", "skipped.operations": "none"})
+    return lake_config(properties)
 
 
 @pytest.fixture
@@ -57,13 +43,5 @@ def read_by_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def sync(spark: SparkSession, config: ConnectorConfig) -> Callable[[], None]:
-    """Runs the stream until it has read everything, then stops it: each call is a restart from the checkpoint."""
-
-    def run() -> None:
-        lake = start(spark, config)
-        try:
-            lake.process_all_available()
-        finally:
-            lake.stop()
-
-    return run
+    """As `synced`."""
+    return lambda: synced(spark, config)

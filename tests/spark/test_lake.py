@@ -1,21 +1,34 @@
-"""Topics written by the real encoder and sink, read by the real stream, into real Delta tables."""
+"""Topics written by the real encoder and sink, read by the real stream, into real Delta tables.
+
+Each table has a history of its own. One lake follows them all; it is stopped at boundaries and started again between their phases, and at
+the end its checkpoint is lost.
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.connector import Connector
-from tests.spark.reading import lake
+from tests.spark.histories import History, Rows, Telling, killed
+from tests.spark.lakes import lake_config, lake_properties, synced
+from tests.spark.reading import TABLE, frame, lake
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.spark.own_sessions import few_partitions, prefer_few_partitions
+from minercdc.lake.stream.change_log import ChangeLog
+from minercdc.lake.table.formats import format_of
+from minercdc.lake.table.state import StateTable
+from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.stream.events import Op, Row
+from minercdc.stream.events import UNAVAILABLE, Op, Row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +47,26 @@ ITEM = TableSchema(
     ),
     key=(0,),
 )
+pytestmark = pytest.mark.timeout(3600)  # one lake is followed by all tests
+
+A = TableSchema(
+    TableId("PDB", "LAB", "A"),
+    (
+        Column("ID", "NUMBER", 9, 0, nullable=False),
+        Column("N", "NUMBER", 18, 0),
+        Column("D", "DATE"),
+        Column("T", "VARCHAR2", 20),
+    ),
+    key=(0,),
+)
+
+
+def named(table: TableSchema, name: str) -> TableSchema:
+    return replace(table, id=table.id._replace(table=name))
+
+
+def version(before: TableSchema, *columns: Column) -> TableSchema:
+    return replace(before, columns=columns, version=before.version + 1)
 
 
 def row(number: int, name: str | None = None, quantity: str | None = None, **more: str) -> Row:
@@ -41,9 +74,7 @@ def row(number: int, name: str | None = None, quantity: str | None = None, **mor
     return (str(number), name, quantity, *rest)
 
 
-def test_every_type_arrives_exactly(
-    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None]
-) -> None:
+def every_type_arrives_exactly(connector: Connector, rows: Rows) -> Iterator[None]:
     connector.structure(ITEM)
     connector.change(
         Op.CREATE,
@@ -59,9 +90,8 @@ def test_every_type_arrives_exactly(
             r="00ff10",
         ),
     )
-    connector.commit()
-    sync()
-    assert lake(spark, config, ITEM) == [
+    yield
+    assert rows(ITEM) == [
         {
             "ID": -7,
             "my name": 'O\'Neil \\ "é" 😀\n',
@@ -75,99 +105,256 @@ def test_every_type_arrives_exactly(
     ]
 
 
-def test_the_last_change_of_each_key_wins_across_restarts_and_a_lost_checkpoint(
-    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None]
-) -> None:
-    connector.structure(ITEM)
+def the_last_change_of_each_key_wins(connector: Connector, rows: Rows) -> Iterator[None]:
+    last = named(A, "LAST")
+    connector.structure(last)
     for number in range(5):
-        connector.change(Op.CREATE, None, row(number, "new"))
-    connector.change(Op.UPDATE, row(1, "new"), row(1, "changed"))
-    connector.change(Op.DELETE, row(2, "new"), None)
-    connector.change(Op.UPDATE, row(3, "new"), row(30, "moved"))  # a key change: delete and create
-    connector.commit()
-    sync()
-    connector.change(Op.CREATE, None, row(2, "again"))
-    connector.change(Op.DELETE, row(0, "new"), None)
-    connector.commit()
-    sync()
-    expected = [(1, "changed"), (2, "again"), (30, "moved"), (4, "new")]
-    assert [(r["ID"], r["my name"]) for r in lake(spark, config, ITEM)] == expected
-    shutil.rmtree(f"{config.lake.minercdc_lake_path}/_checkpoint")
-    sync()
-    assert [(r["ID"], r["my name"]) for r in lake(spark, config, ITEM)] == expected
+        connector.change(Op.CREATE, None, (str(number), "1", None, "new"))
+    connector.change(Op.UPDATE, ("1", "1", None, "new"), ("1", "1", None, "changed"))
+    connector.change(Op.DELETE, ("2", "1", None, "new"), None)
+    # a key change: delete and create
+    connector.change(Op.UPDATE, ("3", "1", None, "new"), ("30", "1", None, "moved"))
+    yield
+    connector.change(Op.CREATE, None, ("2", "1", None, "again"))
+    connector.change(Op.DELETE, ("0", "1", None, "new"), None)
+    yield
+    assert [(r["ID"], r["T"]) for r in rows(last)] == [(1, "changed"), (2, "again"), (30, "moved"), (4, "new")]
 
 
-def test_added_columns_join_the_table_and_dropped_ones_leave_it(
-    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None]
-) -> None:
-    connector.structure(ITEM)
-    connector.change(Op.CREATE, None, row(1, "old"))
-    connector.commit()
-    sync()
-    connector.change(Op.CREATE, None, row(2, "before the column, read with it"))
+def added_columns_join_the_table_and_dropped_ones_leave_it(connector: Connector, rows: Rows) -> Iterator[None]:
+    before = named(A, "ADDED")
+    connector.structure(before)
+    connector.change(Op.CREATE, None, ("1", "1", None, "old"))
+    yield
+    connector.change(Op.CREATE, None, ("2", "1", None, "before the column"))  # read with it
     added = (
         Column("W", "NUMBER", 5, 2),
         Column("C", "VARCHAR2", 20, default="'it''s \\ new'"),
-        Column("N", "NUMBER", 3, 1, default="-1.5"),
+        Column("F", "NUMBER", 3, 1, default="-1.5"),
     )
-    wider = TableSchema(ITEM.id, (*ITEM.columns[:1], *ITEM.columns[2:], *added), (0,), version=2)
+    wider = version(before, *before.columns[:3], *added)
     connector.scn += 1
-    connector.structure(wider, ITEM)
-    connector.change(Op.CREATE, None, ("3", None, None, None, None, None, None, "1.5", None, "0"), wider)
-    connector.commit()
-    sync()
-    default = ("it's \\ new", Decimal("-1.5"))
-    rows = lake(spark, config, ITEM)
-    assert [(r["ID"], r["W"], r["C"], r["N"]) for r in rows] == [
+    connector.structure(wider, before)
+    connector.change(Op.CREATE, None, ("3", "1", None, "1.5", None, "0"), wider)
+    yield
+    default, found = ("it's \\ new", Decimal("-1.5")), rows(before)
+    assert [(r["ID"], r["W"], r["C"], r["F"]) for r in found] == [
         (1, None, *default),
         (2, None, *default),
         (3, Decimal("1.50"), None, Decimal("0.0")),
     ]
-    assert "my name" not in rows[0]
+    assert "T" not in found[0]
 
 
-def test_truncate_removes_what_came_before_it_only(
-    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None]
-) -> None:
-    connector.structure(ITEM)
-    connector.change(Op.CREATE, None, row(1))
-    connector.commit()
-    sync()
-    connector.change(Op.CREATE, None, row(2))
-    connector.truncate(ITEM)
-    connector.change(Op.CREATE, None, row(3))
-    connector.commit()
-    sync()
-    assert [r["ID"] for r in lake(spark, config, ITEM)] == [3]
-
-
-def test_a_table_without_key_is_kept_by_rowid(
-    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None]
-) -> None:
-    connector.structure(ITEM)
+def a_table_without_key_is_kept_by_rowid(connector: Connector, rows: Rows) -> Iterator[None]:
     plain = TableSchema(TableId("PDB", "LAB", "LOG"), (Column("V", "VARCHAR2", 10),))
     connector.structure(plain)
     for number in range(4):
         connector.read(("read",), plain, f"S{number}")
-    connector.commit()
-    sync()
-    assert len(lake(spark, config, plain)) == 4
+    yield
+    assert len(rows(plain)) == 4
     connector.change(Op.UPDATE, ("read",), ("changed",), plain, "S1")
     connector.change(Op.DELETE, ("read",), None, plain, "S2")
-    connector.commit()
-    sync()
-    assert sorted(r["V"] for r in lake(spark, config, plain)) == ["changed", "read", "read"]
+    yield
+    assert sorted(r["V"] for r in rows(plain)) == ["changed", "read", "read"]
     connector.truncate(plain)
     connector.change(Op.CREATE, None, ("same",), plain, "AAA")
     connector.change(Op.CREATE, None, ("same",), plain, "AAB")
     connector.change(Op.DELETE, ("same",), None, plain, "AAA")
-    connector.commit()
-    sync()
-    assert lake(spark, config, plain) == [{"V": "same"}]
+    yield
+    assert rows(plain) == [{"V": "same"}]
     connector.vanish(plain, b'{"ROWID":"AAB"}')
-    connector.commit()
-    sync()
-    assert lake(spark, config, plain) == []
+    yield
+    assert rows(plain) == []
+
+
+def a_backlog_across_widened_types_is_decoded_with_the_version_of_each_record(
+    connector: Connector, rows: Rows
+) -> Iterator[None]:
+    narrow = named(A, "WIDENED")
+    connector.structure(narrow)
+    connector.change(Op.CREATE, None, ("1", "900000000000000000", "2026-01-02 03:04:05", "a"))
+    wide = version(
+        narrow,
+        replace(A.columns[0], length=12, scale=2),
+        replace(A.columns[1], length=20),
+        Column("D", "TIMESTAMP", None, 6),
+        A.columns[3],
+    )
+    connector.alter(narrow, "ALTER TABLE lab.widened MODIFY (id NUMBER(12,2), n NUMBER(20), d TIMESTAMP(6))", wide)
+    connector.change(Op.CREATE, None, ("2.5", "99999999999999999999", "2026-01-02 03:04:05.123456000", "b"))
+    yield
+    assert rows(narrow) == [
+        {"ID": Decimal("1.00"), "N": Decimal(900000000000000000), "D": datetime(2026, 1, 2, 3, 4, 5), "T": "a"},
+        {"ID": Decimal("2.50"), "N": Decimal(99999999999999999999), "D": datetime(2026, 1, 2, 3, 4, 5, 123456), "T": "b"},
+    ]
+
+
+def renamed_columns_keep_the_values_of_older_rows_key_columns_too(connector: Connector, rows: Rows) -> Iterator[None]:
+    before = named(A, "COLUMNS")
+    connector.structure(before)
+    for number in (1, 2):
+        connector.change(Op.CREATE, None, (str(number), "1", None, "old"))
+    yield
+    connector.change(Op.UPDATE, ("1", "1", None, "old"), ("1", "1", None, "before the rename"))
+    key = version(before, replace(A.columns[0], name="KEY"), *A.columns[1:])
+    connector.alter(before, "ALTER TABLE lab.columns RENAME COLUMN id TO key", key)
+    other = version(key, key.columns[0], replace(A.columns[1], name="M"), *A.columns[2:])
+    connector.alter(key, "ALTER TABLE lab.columns RENAME COLUMN n TO m", other)
+    swapped = version(other, *other.columns[:3], replace(A.columns[3], name="N"))
+    connector.alter(other, "ALTER TABLE lab.columns RENAME COLUMN t TO n", swapped)
+    connector.change(Op.DELETE, ("2", "1", None, "old"), None)
+    connector.change(Op.CREATE, None, ("3", "3", None, "new"))
+    yield
+    assert rows(before) == [
+        {"KEY": 1, "M": 1, "D": None, "N": "before the rename"},
+        {"KEY": 3, "M": 3, "D": None, "N": "new"},
+    ]
+
+
+def truncate_drop_and_create_remove_what_came_before_them_only(connector: Connector, rows: Rows) -> Iterator[None]:
+    first = named(A, "GONE")
+    connector.structure(first)
+    connector.change(Op.CREATE, None, ("1", "1", None, "before"))
+    yield
+    connector.change(Op.CREATE, None, ("2", "1", None, "before"))
+    connector.truncate(first)
+    connector.change(Op.CREATE, None, ("3", "1", None, "after"))
+    yield
+    assert [r["ID"] for r in rows(first)] == [3]
+    connector.drop(first)
+    other = replace(first, columns=(A.columns[3], A.columns[0]), key=(1,), version=9)
+    connector.scn += 1
+    connector.structure(other, ddl="CREATE TABLE lab.gone (t VARCHAR2(20), id NUMBER(9) PRIMARY KEY)")
+    yield
+    assert rows(first) == []
+    connector.change(Op.CREATE, None, ("again", "4"), other)
+    yield
+    assert rows(first) == [{"T": "again", "ID": 4}]
+
+
+def a_renamed_table_takes_its_rows_with_it(connector: Connector, rows: Rows) -> Iterator[None]:
+    old = named(A, "OLD")
+    connector.structure(old)
+    connector.change(Op.CREATE, None, ("1", "1", None, "merged"))
+    yield
+    connector.change(Op.CREATE, None, ("2", "1", None, "pending"))
+    new = replace(named(A, "NEW"), version=1)
+    connector.alter(old, "ALTER TABLE lab.old RENAME TO new", new)
+    connector.change(Op.UPDATE, ("1", "1", None, "merged"), ("1", "1", None, "changed"), new)
+    connector.scn += 1
+    connector.structure(replace(old, version=2), ddl="CREATE TABLE lab.old (..)")
+    connector.change(Op.CREATE, None, ("9", "1", None, "another table"), replace(old, version=2))
+    yield
+    assert [(r["ID"], r["T"]) for r in rows(new)] == [(1, "changed"), (2, "pending")]
+    assert [(r["ID"], r["T"]) for r in rows(old)] == [(9, "another table")]
+
+
+def a_table_of_which_redo_holds_the_key_only_keeps_its_other_values(connector: Connector, rows: Rows) -> Iterator[None]:
+    """UPDATE t SET t = 'x' WHERE id = 1 logs ID and T: N and D are not null, but not known."""
+    partly = named(A, "PARTLY")
+    connector.structure(partly)
+    for number in ("1", "2", "3", "4"):
+        connector.change(Op.CREATE, None, (number, "7", "2026-01-02 03:04:05", "a"), row_id=f"R{number}")
+    yield
+    kept = UNAVAILABLE
+    connector.change(Op.UPDATE, ("1", kept, kept, "a"), ("1", kept, kept, "x"), row_id="R1")
+    connector.change(Op.UPDATE, ("2", kept, kept, kept), ("2", None, kept, kept), row_id="R2")
+    connector.change(Op.UPDATE, ("3", kept, kept, kept), ("30", kept, kept, kept), row_id="R3")
+    connector.change(Op.UPDATE, ("4", kept, kept, kept), ("4", "8", kept, kept), row_id="R4")
+    connector.change(Op.UPDATE, ("4", kept, kept, kept), ("4", kept, kept, "y"), row_id="R4")
+    yield
+    day = datetime(2026, 1, 2, 3, 4, 5)
+    assert sorted((r["ID"], r["N"], r["D"], r["T"]) for r in rows(partly)) == [
+        (1, 7, day, "x"),
+        (2, None, day, "a"),
+        (4, 8, day, "y"),
+        (30, 7, day, "a"),
+    ]
+
+
+HISTORIES: Mapping[str, History] = {
+    history.__name__.replace("_", " "): history
+    for history in (
+        every_type_arrives_exactly,
+        the_last_change_of_each_key_wins,
+        added_columns_join_the_table_and_dropped_ones_leave_it,
+        a_table_without_key_is_kept_by_rowid,
+        a_backlog_across_widened_types_is_decoded_with_the_version_of_each_record,
+        renamed_columns_keep_the_values_of_older_rows_key_columns_too,
+        truncate_drop_and_create_remove_what_came_before_them_only,
+        a_renamed_table_takes_its_rows_with_it,
+        a_table_of_which_redo_holds_the_key_only_keeps_its_other_values,
+    )
+}
+TABLES = ("Odd Item", "LAST", "ADDED", "LOG", "WIDENED", "COLUMNS", "GONE", "NEW", "OLD", "PARTLY")
+# Owner, method, and whether it had done its work; by phase.
+BOUNDARIES: Mapping[int, list[tuple[type, str, bool]]] = {
+    1: [(ChangeLog, "append_rows", False)],
+    2: [(TABLE, "take", False), (TABLE, "merge", False)],
+    3: [(StateTable, "append", True)],
+}
+
+
+class Followed:
+    """What came of the histories.
+
+    :ivar failures: by history.
+    :ivar not_reached: boundaries at which the lake was not stopped.
+    :ivar records: of the change log, and how many of them are different ones.
+    :ivar at_the_end: of each table, its rows; `without_checkpoint` after all topics were read again.
+    """
+
+    def __init__(self, spark: SparkSession, config: ConnectorConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+        connector = Connector(config)
+        telling = Telling(HISTORIES, connector, lambda table: lake(spark, config, table))
+        self.not_reached: list[str] = []
+        phase = 0
+        try:
+            while telling.go_on():
+                phase += 1
+                for owner, method, after in BOUNDARIES.get(phase, ()):
+                    with killed(monkeypatch, owner, method, after=after) as calls, suppress(Exception):
+                        synced(spark, config)
+                    if not calls:
+                        self.not_reached.append(f"{owner.__name__}.{method} in phase {phase}")
+                synced(spark, config)
+            self.failures = telling.failures
+            log = format_of(config).changes(spark).read()
+            self.records = (log.count(), log.select("topic", "partition", "offset").distinct().count())
+
+            def rows() -> dict[str, list[str]]:
+                return {name: sorted(map(str, frame(spark, config, "LAB", name).collect())) for name in TABLES}
+
+            self.at_the_end = rows()
+            shutil.rmtree(f"{config.lake.minercdc_lake_path}/_checkpoint")
+            synced(spark, config)
+            self.without_checkpoint = rows()
+        finally:
+            connector.sink.close()
+
+
+@pytest.fixture(scope="module")
+def followed(spark: SparkSession, broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Followed:
+    directory = tmp_path_factory.mktemp("lake")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        return Followed(spark, lake_config(lake_properties(broker, f"h{uuid.uuid4().hex[:10]}", directory)), monkeypatch)
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+def test_a_table_is_what_its_history_says(followed: Followed, history: str) -> None:
+    if history in followed.failures:
+        raise followed.failures[history]
+
+
+def test_a_lake_that_is_stopped_at_boundaries_goes_on_without_loss_or_repeat(followed: Followed) -> None:
+    assert followed.not_reached == []
+    assert followed.records[0] == followed.records[1] > 40
+
+
+def test_a_lost_checkpoint_changes_no_table(followed: Followed) -> None:
+    assert sum(map(len, followed.at_the_end.values())) > 15
+    assert followed.without_checkpoint == followed.at_the_end
 
 
 @pytest.mark.parametrize(("given", "used"), [(None, "2"), ("7", "7")])

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,29 +42,6 @@ def version(before: TableSchema, *columns: Column) -> TableSchema:
 Sync = Callable[[], None]
 
 
-def test_a_backlog_across_widened_types_is_decoded_with_the_version_of_each_record(
-    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
-) -> None:
-    connector.structure(A)
-    connector.change(Op.CREATE, None, ("1", "900000000000000000", "2026-01-02 03:04:05", "a"))
-    wide = version(
-        A,
-        replace(A.columns[0], length=12, scale=2),
-        replace(A.columns[1], length=20),
-        Column("D", "TIMESTAMP", None, 6),
-        A.columns[3],
-    )
-    connector.alter(A, "ALTER TABLE lab.a MODIFY (id NUMBER(12,2), n NUMBER(20), d TIMESTAMP(6))", wide)
-    connector.change(Op.CREATE, None, ("2.5", "99999999999999999999", "2026-01-02 03:04:05.123456000", "b"))
-    connector.commit()
-    sync()
-    expected = [
-        {"ID": Decimal("1.00"), "N": Decimal(900000000000000000), "D": datetime(2026, 1, 2, 3, 4, 5), "T": "a"},
-        {"ID": Decimal("2.50"), "N": Decimal(99999999999999999999), "D": datetime(2026, 1, 2, 3, 4, 5, 123456), "T": "b"},
-    ]
-    assert lake(spark, config, A) == expected
-
-
 def test_a_table_that_is_there_is_widened_and_a_type_that_cannot_be_becomes_text(
     spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
 ) -> None:
@@ -87,36 +61,6 @@ def test_a_table_that_is_there_is_widened_and_a_type_that_cannot_be_becomes_text
     ]
 
 
-def test_renamed_columns_keep_the_values_of_older_rows_key_columns_too(
-    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
-) -> None:
-    connector.structure(A)
-    for number in (1, 2):
-        connector.change(Op.CREATE, None, (str(number), "1", None, "old"))
-    connector.commit()
-    sync()
-    connector.change(Op.UPDATE, ("1", "1", None, "old"), ("1", "1", None, "before the rename"))
-    renamed = version(A, replace(A.columns[0], name="KEY"), *A.columns[1:])
-    connector.alter(A, "ALTER TABLE lab.a RENAME COLUMN id TO key", renamed)
-    swapped = version(
-        renamed, renamed.columns[0], replace(A.columns[1], name="M"), A.columns[2], replace(A.columns[3], name="N")
-    )
-    connector.alter(
-        renamed,
-        "ALTER TABLE lab.a RENAME COLUMN n TO m",
-        version(renamed, renamed.columns[0], replace(A.columns[1], name="M"), *A.columns[2:]),
-    )
-    connector.alter(connector.table, "ALTER TABLE lab.a RENAME COLUMN t TO n", replace(swapped, version=4))
-    connector.change(Op.DELETE, ("2", "1", None, "old"), None)
-    connector.change(Op.CREATE, None, ("3", "3", None, "new"))
-    connector.commit()
-    sync()
-    assert lake(spark, config, A) == [
-        {"KEY": 1, "M": 1, "D": None, "N": "before the rename"},
-        {"KEY": 3, "M": 3, "D": None, "N": "new"},
-    ]
-
-
 def test_a_column_that_is_dropped_and_added_again_is_another_one(
     spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
 ) -> None:
@@ -132,49 +76,6 @@ def test_a_column_that_is_dropped_and_added_again_is_another_one(
     connector.commit()
     sync()
     assert [(r["ID"], r["T"]) for r in lake(spark, config, A)] == [(1, 7), (2, 8)]
-
-
-def test_truncate_drop_and_create_remove_what_came_before_them_only(
-    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
-) -> None:
-    connector.structure(A)
-    connector.change(Op.CREATE, None, ("1", "1", None, "before"))
-    connector.commit()
-    sync()
-    connector.change(Op.CREATE, None, ("2", "1", None, "before"))
-    connector.truncate(A)
-    connector.change(Op.CREATE, None, ("3", "1", None, "after"))
-    connector.commit()
-    sync()
-    assert [r["ID"] for r in lake(spark, config, A)] == [3]
-    connector.drop(A)
-    other = replace(A, columns=(A.columns[3], A.columns[0]), key=(1,), version=9)
-    connector.scn += 1
-    connector.structure(other, ddl="CREATE TABLE lab.a (t VARCHAR2(20), id NUMBER(9) PRIMARY KEY)")
-    connector.change(Op.CREATE, None, ("again", "4"), other)
-    connector.commit()
-    sync()
-    assert lake(spark, config, A) == [{"T": "again", "ID": 4}]
-
-
-def test_a_renamed_table_takes_its_rows_with_it(
-    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
-) -> None:
-    connector.structure(A)
-    connector.change(Op.CREATE, None, ("1", "1", None, "merged"))
-    connector.commit()
-    sync()
-    connector.change(Op.CREATE, None, ("2", "1", None, "pending"))
-    moved = replace(A, id=A.id._replace(table="B"), version=1)
-    connector.alter(A, "ALTER TABLE lab.a RENAME TO b", moved)
-    connector.change(Op.UPDATE, ("1", "1", None, "merged"), ("1", "1", None, "changed"), moved)
-    connector.scn += 1
-    connector.structure(replace(A, version=2), ddl="CREATE TABLE lab.a (..)")
-    connector.change(Op.CREATE, None, ("9", "1", None, "another table"), replace(A, version=2))
-    connector.commit()
-    sync()
-    assert [(r["ID"], r["T"]) for r in lake(spark, config, moved)] == [(1, "changed"), (2, "pending")]
-    assert [(r["ID"], r["T"]) for r in lake(spark, config, A)] == [(9, "another table")]
 
 
 def test_values_that_redo_does_not_hold_stay_as_they_are_in_the_lake_or_came_before(
@@ -203,32 +104,6 @@ def test_values_that_redo_does_not_hold_stay_as_they_are_in_the_lake_or_came_bef
         (2, "other text", "later"),
         (4, None, "again, changed"),
         (30, "text 3", "moved, changed"),
-    ]
-
-
-def test_a_table_of_which_redo_holds_the_key_only_keeps_its_other_values(
-    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
-) -> None:
-    """UPDATE t SET t = 'x' WHERE id = 1 logs ID and T: N and D are not null, but not known."""
-    connector.structure(A)
-    for number in ("1", "2", "3", "4"):
-        connector.change(Op.CREATE, None, (number, "7", "2026-01-02 03:04:05", "a"), row_id=f"R{number}")
-    connector.commit()
-    sync()
-    kept = UNAVAILABLE
-    connector.change(Op.UPDATE, ("1", kept, kept, "a"), ("1", kept, kept, "x"), row_id="R1")
-    connector.change(Op.UPDATE, ("2", kept, kept, kept), ("2", None, kept, kept), row_id="R2")
-    connector.change(Op.UPDATE, ("3", kept, kept, kept), ("30", kept, kept, kept), row_id="R3")
-    connector.change(Op.UPDATE, ("4", kept, kept, kept), ("4", "8", kept, kept), row_id="R4")
-    connector.change(Op.UPDATE, ("4", kept, kept, kept), ("4", kept, kept, "y"), row_id="R4")
-    connector.commit()
-    sync()
-    day = datetime(2026, 1, 2, 3, 4, 5)
-    assert sorted((r["ID"], r["N"], r["D"], r["T"]) for r in lake(spark, config, A)) == [
-        (1, 7, day, "x"),
-        (2, None, day, "a"),
-        (4, 8, day, "y"),
-        (30, 7, day, "a"),
     ]
 
 
@@ -333,20 +208,6 @@ def test_a_table_that_is_rebuilt_and_swapped_in_by_renames_is_the_new_one(
     assert [row["W"] for row in found["LAB.A"].orderBy("ID").collect()] == ["new", "later"]
 
 
-def test_a_lost_checkpoint_brings_no_truncated_row_back(
-    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
-) -> None:
-    connector.structure(A)
-    connector.change(Op.CREATE, None, ("1", "1", None, "before"))
-    connector.truncate(A)
-    connector.change(Op.CREATE, None, ("2", "1", None, "after"))
-    connector.commit()
-    sync()
-    shutil.rmtree(f"{config.lake.minercdc_lake_path}/_checkpoint")
-    sync()
-    assert [row["ID"] for row in lake(spark, config, A)] == [2]
-
-
 def test_large_values_that_redo_does_not_hold_are_found_after_a_move_gave_the_rows_other_rowids(
     spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
 ) -> None:
@@ -377,26 +238,6 @@ def test_large_values_that_redo_does_not_hold_are_found_after_a_move_gave_the_ro
     )
     rows = tables(spark, config, changed)["LAB.MOVING"].collect()  # from the change log
     assert sorted((r["C"], r["T"], r["ID"]) for r in rows) == expected
-
-
-def test_a_table_that_is_dropped_and_created_again_and_stays_empty_has_no_rows(
-    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
-) -> None:
-    connector.structure(A)
-    connector.change(Op.CREATE, None, ("1", "7", "2026-01-02 03:04:05", "a"))
-    connector.commit()
-    sync()
-    connector.drop(A)
-    connector.scn += 1
-    connector.structure(replace(A, version=2, columns=A.columns[:2]), ddl="CREATE TABLE lab.a (..)")
-    connector.commit()
-    sync()
-    assert lake(spark, config, A) == []
-    assert tables(spark, config)["LAB.A"].columns[:2] == ["ID", "N"]
-    connector.change(Op.CREATE, None, ("2", "8"))
-    connector.commit()
-    sync()
-    assert lake(spark, config, A) == [{"ID": 2, "N": 8}]
 
 
 def test_columns_and_tables_say_what_they_are_copies_of(

@@ -17,8 +17,8 @@ import pytest
 from tests.e2e.connector import MinerCdc
 from tests.e2e.lab import LOGGED, Lab, made_lab
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.spark.histories import Killed, killed
 from tests.spark.source import lake_config, running, scn_of, sync
-from tests.spark.test_lake_kill import Killed, killed
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.maintain.verify import verify

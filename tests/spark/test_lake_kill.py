@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from shutil import copyfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from tests.examples import every_other
 from tests.spark.connector import Connector
+from tests.spark.histories import killed
 from tests.spark.reading import TABLE, lake
 
 from minercdc.config.load import ConnectorConfig
@@ -44,29 +44,6 @@ BOUNDARIES: list[tuple[type, str, bool]] = [
 
 # Where Spark reads the records itself, and compiled code does not.
 OF_SPARK: list[tuple[type, str, bool]] = [(ChangeLog, "append", False), (ChangeLog, "arrivals", False)]
-
-
-class Killed(Exception):
-    """Takes the place of a kill."""
-
-
-@contextmanager
-def killed(monkeypatch: pytest.MonkeyPatch, owner: type, method: str, *, after: bool) -> Iterator[list[int]]:
-    """Ends the first call of a method before its work or after it; yields how often that happened."""
-    calls: list[int] = []
-    original: Callable[..., Any] = getattr(owner, method)
-
-    def ended(*args: Any, **kwargs: Any) -> Any:
-        if calls:
-            return original(*args, **kwargs)
-        calls.append(1)
-        if after:
-            original(*args, **kwargs)
-        raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(owner, method, ended)
-        yield calls
 
 
 def test_a_lake_that_is_stopped_at_any_boundary_goes_on_without_loss_or_repeat(
@@ -105,7 +82,7 @@ def is_stopped_and_goes_on(
         connector.change(Op.CREATE, None, (str(number), "v"))
     connector.commit()
     sync()
-    for turn, (owner, method, after) in enumerate(every_other(boundaries)):
+    for turn, (owner, method, after) in enumerate(boundaries):
         added = Column(f"C{turn}", "VARCHAR2", 20, default=f"'default {turn}'")
         wider = replace(table, columns=(*table.columns, added), version=table.version + 1)
         connector.alter(table, f"ALTER TABLE lab.t ADD (c{turn} VARCHAR2(20) DEFAULT 'default {turn}')", wider)

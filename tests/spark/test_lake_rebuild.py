@@ -12,10 +12,10 @@ from tests.e2e.connector import MinerCdc
 from tests.e2e.lab import LOGGED, WITH_ROWS, Lab, made_lab
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.spark.connector import Connector
+from tests.spark.histories import Killed, killed
 from tests.spark.reading import TABLE, frame, lake, name_in_sql
 from tests.spark.source import lake_config, running, scn_of
 from tests.spark.source import sync as sync_to
-from tests.spark.test_lake_kill import Killed, killed
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from sandbox.tests.unit.test_imports import cycle_of
+from sandbox.tests.unit.test_imports import cycle_of, names_of
 
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src"
@@ -46,27 +47,64 @@ ALLOWED["__init__"] = {"errors", "schema", "values", "config", "snapshot", "pipe
 _DOORS = {"__init__", "extension"}
 
 
+@dataclass
+class Source:
+    """What the rules ask of a file, found in one walk.
+
+    :ivar imports: names and lines.
+    :ivar names: what is imported, as `names_of` has it.
+    :ivar many_parameters: functions with more than MOST_PARAMETERS, `self` and `cls` apart; those of a class with its name.
+    :ivar unpacked: lines of calls with an argument such as `*(a, b)`, `*[a, b]` or `**{"a": b}`.
+    """
+
+    imports: list[tuple[str, int]] = field(default_factory=list)
+    names: list[tuple[str, str]] = field(default_factory=list)
+    many_parameters: set[str] = field(default_factory=set)
+    unpacked: list[int] = field(default_factory=list)
+
+
 @cache
-def imported_names(path: Path) -> Sequence[tuple[str, int]]:
-    """Names and lines of a file's imports; each file is parsed once for all tests."""
-    return list(_imported_names(path))
+def source(path: Path) -> Source:
+    """Each file is parsed once for all tests, and no tree is kept."""
+    found, tree = Source(), ast.parse(path.read_text())
+    classes: dict[int, str] = {}
+    for node in ast.walk(tree):  # a class comes before what is in it
+        found.names += names_of(node)
+        match node:
+            case ast.ImportFrom():
+                assert not node.level, f"{path}:{node.lineno}: absolute imports only, one spelling"
+                whole = node.module == "minercdc"
+                names = [f"minercdc.{alias.name}" for alias in node.names] if whole else [node.module or ""]
+                found.imports += [(name, node.lineno) for name in names]
+            case ast.Import():
+                found.imports += [(alias.name, node.lineno) for alias in node.names]
+            case ast.ClassDef():
+                classes.update((id(one), f"{node.name}.") for one in node.body)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                if _parameters(node) > MOST_PARAMETERS:
+                    name = "lambda" if isinstance(node, ast.Lambda) else node.name
+                    found.many_parameters.add(f"{classes.get(id(node), '')}{name}")
+            case ast.Call():
+                stars = [one.value for one in node.args if isinstance(one, ast.Starred)]
+                stars += [one.value for one in node.keywords if one.arg is None]
+                if any(map(_is_written_out, stars)):
+                    found.unpacked.append(node.lineno)
+    return found
 
 
-def _imported_names(path: Path) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{path}:{node.lineno}: absolute imports only, one spelling"
-            whole = node.module == "minercdc"
-            names = [f"minercdc.{alias.name}" for alias in node.names] if whole else [node.module or ""]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        yield from ((name, node.lineno) for name in names)
+def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> int:
+    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
+    return len([one for one in every if one and one.arg not in ("self", "cls")])
+
+
+def _is_written_out(node: ast.expr) -> bool:
+    if isinstance(node, ast.Dict):
+        return None not in node.keys
+    return isinstance(node, ast.Tuple | ast.List) and not any(isinstance(one, ast.Starred) for one in node.elts)
 
 
 def imported_units(path: Path) -> Iterator[tuple[str, int]]:
-    for name, line in imported_names(path):
+    for name, line in source(path).imports:
         package, _, unit = name.partition(".")
         if package == "minercdc":
             yield "__init__" if unit in ("", "__version__") else unit.split(".")[0], line
@@ -143,7 +181,7 @@ def test_every_unit_has_its_row() -> None:
 def test_product_and_sandbox_import_nothing_of_each_other() -> None:
     for root, other in ((SRC, "minercdc_sandbox"), (SANDBOX, "minercdc")):
         for path in root.rglob("*.py"):
-            assert [line for name, line in imported_names(path) if name.split(".")[0] == other] == [], path
+            assert [line for name, line in source(path).imports if name.split(".")[0] == other] == [], path
 
 
 MOST_PARAMETERS = 8
@@ -154,38 +192,13 @@ MANY_PARAMETERS = {
 
 
 def functions_of_many_parameters(root: Path) -> set[str]:
-    """`FILE NAME` of each function with more than MOST_PARAMETERS, `self` and `cls` apart; of a constructor with its class."""
-    found = set()
-    for path in sorted(root.rglob("*.py")):
-        tree = ast.parse(path.read_text())
-        classes = {id(node): f"{one.name}." for one in ast.walk(tree) if isinstance(one, ast.ClassDef) for node in one.body}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
-                if len([one for one in every if one and one.arg not in ("self", "cls")]) > MOST_PARAMETERS:
-                    name = "lambda" if isinstance(node, ast.Lambda) else node.name
-                    found.add(f"{path.relative_to(root)} {classes.get(id(node), '')}{name}")
-    return found
+    """`FILE NAME` of each."""
+    return {f"{path.relative_to(root)} {name}" for path in root.rglob("*.py") for name in source(path).many_parameters}
 
 
 def unpacked_literals(root: Path) -> list[str]:
-    """`FILE:LINE` of each call with an argument such as `*(a, b)`, `*[a, b]` or `**{"a": b}`: parameters that go together have a
-    name."""
-    found = []
-    for path in sorted(root.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call):
-                stars = [one.value for one in node.args if isinstance(one, ast.Starred)]
-                stars += [one.value for one in node.keywords if one.arg is None]
-                if any(_is_written_out(one) for one in stars):
-                    found.append(f"{path.relative_to(root)}:{node.lineno}")
-    return found
-
-
-def _is_written_out(node: ast.expr) -> bool:
-    if isinstance(node, ast.Dict):
-        return None not in node.keys
-    return isinstance(node, ast.Tuple | ast.List) and not any(isinstance(one, ast.Starred) for one in node.elts)
+    """`FILE:LINE` of each; parameters that go together have a name."""
+    return [f"{path.relative_to(root)}:{line}" for path in sorted(root.rglob("*.py")) for line in source(path).unpacked]
 
 
 def test_no_function_takes_many_parameters() -> None:
@@ -206,4 +219,4 @@ def test_many_parameters_and_what_hides_them_are_found(tmp_path: Path) -> None:
 
 
 def test_no_module_of_the_product_imports_itself_through_others() -> None:
-    assert cycle_of(SRC / "minercdc") == []
+    assert cycle_of(SRC / "minercdc", lambda path: source(path).names) == []

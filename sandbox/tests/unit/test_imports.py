@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -18,26 +19,35 @@ def _module_of(path: Path, root: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports_under(root: Path) -> dict[str, set[str]]:
+def names_of(node: ast.AST) -> list[tuple[str, str]]:
+    """Of each name that a statement imports: in full, and the module that is named; none of another statement."""
+    if isinstance(node, ast.ImportFrom):
+        return [(f"{node.module}.{alias.name}", str(node.module)) for alias in node.names]
+    return [(alias.name, alias.name) for alias in node.names] if isinstance(node, ast.Import) else []
+
+
+def names_in(path: Path) -> list[tuple[str, str]]:
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    assert not any(isinstance(node, ast.ImportFrom) and node.level for node in nodes), f"{path} imports by a relative name"
+    return [name for node in nodes for name in names_of(node)]
+
+
+Names = Callable[[Path], Sequence[tuple[str, str]]]
+
+
+def imports_under(root: Path, names: Names = names_in) -> dict[str, set[str]]:
     """The modules of a package and what each imports of the same package."""
-    trees = {_module_of(path, root): ast.parse(path.read_text()) for path in root.rglob("*.py")}
-    graph: dict[str, set[str]] = {name: set() for name in trees}
-    for name, tree in trees.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom):
-                assert node.level == 0, f"{name} imports by a relative name"
-                full = [f"{node.module}.{alias.name}" for alias in node.names]
-                graph[name].update(one if one in trees else str(node.module) for one in full)
-            elif isinstance(node, ast.Import):
-                graph[name].update(alias.name for alias in node.names)
-        graph[name] = (graph[name] & trees.keys()) - {name}
-    return graph
+    found = {_module_of(path, root): names(path) for path in root.rglob("*.py")}
+    return {
+        name: ({full if full in found else module for full, module in imported} & found.keys()) - {name}
+        for name, imported in found.items()
+    }
 
 
-def cycle_of(root: Path) -> list[str]:
+def cycle_of(root: Path, names: Names = names_in) -> list[str]:
     """Modules of one import cycle; empty when there is none."""
     try:
-        TopologicalSorter(imports_under(root)).prepare()
+        TopologicalSorter(imports_under(root, names)).prepare()
     except CycleError as error:
         return list(error.args[1])
     return []

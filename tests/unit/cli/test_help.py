@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -17,6 +20,16 @@ COMMANDS = [command for commands in PANELS.values() for command in commands]
 def printed(*arguments: str) -> tuple[int, str]:
     done = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "TERMINAL_WIDTH": "80", "NO_COLOR": "1"})
     return done.exit_code, done.output
+
+
+def test_what_some_commands_need_is_imported_by_these_only() -> None:
+    """A second of CPU, which `minercdc --help` and shell completion would wait for."""
+    code = (
+        "import json, sys, minercdc.cli;"
+        "print(json.dumps([name for name in ('pydantic', 'oracledb', 'confluent_kafka', 'pyspark') if name in sys.modules]))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(ran.stdout) == []
 
 
 def test_the_panels_hold_every_command_in_order() -> None:

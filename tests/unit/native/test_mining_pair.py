@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.examples import examples
 from tests.native_pair import IS_NATIVE
 from tests.unit.capture.logminer.redo import Miner, Redo, partial, xid
 
@@ -100,7 +101,7 @@ def seen(seed: int, directory: Path, rows: list[LogMinerRow], start: LogMinerPos
     return events
 
 
-@pytest.mark.parametrize("first", range(0, 80, 20))
+@pytest.mark.parametrize("first", range(0, examples(80), 20))
 def test_both_paths_assemble_alike(tmp_path: Path, first: int) -> None:
     for seed in range(first, first + 20):
         rows = History(seed).make(150)

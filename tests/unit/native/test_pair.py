@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.examples import examples, one_of_each
 from tests.native_pair import IS_NATIVE, Pair, taken_apart
 from tests.unit.capture.logminer.redo import A, Redo
 from tests.unit.capture.logminer.test_dml import FIXTURES
@@ -157,15 +157,13 @@ def literals(type_name: str) -> list[str]:
     return [*found, f"TO_DATE('{DATES[0]}', 'YYYY-MM-DD HH24:MI:SS')", "UNISTR('a') || UNISTR('b')"]
 
 
-@pytest.mark.parametrize("type_name", SPELLINGS)
-@pytest.mark.parametrize(
-    ("handling", "key"),
-    [*((one, False) for one in HANDLINGS), (HANDLINGS[0], True)],
-    ids=[*(f"value {i}" for i in range(len(HANDLINGS))), "key"],
-)
-def test_every_spelling_of_every_type(type_name: str, handling: ValueHandling, key: bool) -> None:
+USES = {**{f"value {i}": (one, False) for i, one in enumerate(HANDLINGS)}, "key": (HANDLINGS[0], True)}
+
+
+@pytest.mark.parametrize(("type_name", "use"), one_of_each(list(SPELLINGS), list(USES), by_day=3))
+def test_every_spelling_of_every_type(type_name: str, use: str) -> None:
     """Each literal by itself, inserted, set and as a condition: in a value, and in a key, which is compared."""
-    printed = 0
+    (handling, key), printed = USES[use], 0
     for column in columns_of(type_name):
         where = f""""ID" = '1' and "{column.name}" """
         statements = []

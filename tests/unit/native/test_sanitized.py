@@ -1,6 +1,6 @@
 """The C core on damaged statements and records, under the address and undefined-behaviour sanitizers.
 
-MINERCDC_INPUTS says how many inputs (100,000; `make fuzz` ten million), MINERCDC_SEED which.
+MINERCDC_INPUTS says how many inputs (100,000, by day a quarter; `make fuzz` ten million), MINERCDC_SEED which.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.examples import examples
 from tests.native_pair import HAS_COMPILER
 
 _HERE = Path(__file__).parent
 _CORE = Path(__file__).parents[3] / "src" / "minercdc" / "native"
 _FLAGS = ("-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 _TRIAL = ("cc", *_FLAGS, "-x", "c", "-o", os.devnull, "-")
-_INPUTS = int(os.environ.get("MINERCDC_INPUTS", "100000"))
+_INPUTS = int(os.environ.get("MINERCDC_INPUTS", examples(100_000)))
 _SEED = os.environ.get("MINERCDC_SEED", "1")
 
 

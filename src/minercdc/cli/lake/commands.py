@@ -25,7 +25,6 @@ from typer.core import TyperGroup
 
 from minercdc.cli.groups.order import command_first, nearest
 from minercdc.cli.lake.panel import lake_panel
-from minercdc.cli.next_steps import reachable
 from minercdc.cli.output import (
     OF_SEVERAL,
     AsJson,
@@ -107,6 +106,7 @@ def _metrics(config: ConnectorConfig, figures: LakeFigures) -> Iterator[None]:
     if config.lake.minercdc_lake_http_port is None:
         yield
         return
+    from minercdc.cli.next_steps import reachable
     from minercdc.observe.prometheus.lake import serve_lake
 
     host = config.lake.minercdc_lake_http_host
