@@ -77,7 +77,7 @@ def is_stopped_and_goes_on(
 ) -> None:
     table, rows = T, {}
     connector.structure(table)
-    for number in range(10):
+    for number in range(12):
         rows[number] = ["v"]
         connector.change(Op.CREATE, None, (str(number), "v"))
     connector.commit()
@@ -92,7 +92,7 @@ def is_stopped_and_goes_on(
         before = rows[turn]
         rows[turn] = [f"changed {turn}", *before[1:]]
         connector.change(Op.UPDATE, (str(turn), *before), (str(turn), *rows[turn]))
-        connector.change(Op.DELETE, (str(9 - turn // 2), *rows.pop(9 - turn // 2)), None) if turn % 2 == 0 else None
+        connector.change(Op.DELETE, (str(11 - turn // 2), *rows.pop(11 - turn // 2)), None) if turn % 2 == 0 else None
         rows[100 + turn] = ["new"] * (len(table.columns) - 1)
         connector.change(Op.CREATE, None, (str(100 + turn), *rows[100 + turn]))
         connector.commit()
