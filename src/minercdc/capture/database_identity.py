@@ -149,8 +149,9 @@ def identified(connection: oracledb.Connection, position: P) -> P:
     present = granted_identity(connection)
     if gap := difference(position.of, present):
         raise gap
-    known = DatabaseIdentity(*(old or new for old, new in zip(position.of, present, strict=True)))
-    return position if known == position.of else replace(position, of=known)
+    of = position.of
+    known = DatabaseIdentity(of.dbid or present.dbid, of.resetlogs or present.resetlogs, of.con_dbid or present.con_dbid)
+    return position if known == of else replace(position, of=known)
 
 
 def here(connect: Callable[[], oracledb.Connection], position: P) -> P:

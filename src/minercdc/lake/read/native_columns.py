@@ -127,6 +127,18 @@ def _texts(column: Any) -> Any:
     return decode.Texts(len(column), column.offset, valid, offsets, data)
 
 
+def array_of(kind: Any, rows: int, valid: bytes | None, offsets: bytes | None, values: bytes, nulls: int) -> pa.Array:
+    """The Arrow array of what compiled code made of a column.
+
+    :param valid: its bits of validity; None where no row is null.
+    :param offsets: of text or bytes; None for a type of fixed width.
+    """
+    import pyarrow as pa
+
+    parts = (valid, values) if offsets is None else (valid, offsets, values)
+    return pa.Array.from_buffers(kind, rows, [None if part is None else pa.py_buffer(part) for part in parts], nulls)
+
+
 class _BatchReader:
     """Reads the batches of one task."""
 
@@ -147,8 +159,7 @@ class _BatchReader:
             raise RecordLeft(f"record {found} of {batch.num_rows}")
         columns = [batch.column(name) for name in self._names]
         for kind, (valid, offsets, values, nulls) in zip(self._types, found, strict=True):
-            buffers = [pa.py_buffer(valid), *([pa.py_buffer(offsets)] if offsets is not None else []), pa.py_buffer(values)]
-            columns.append(pa.Array.from_buffers(kind, batch.num_rows, buffers, nulls))
+            columns.append(array_of(kind, batch.num_rows, valid, offsets, values, nulls))
         return pa.RecordBatch.from_arrays(columns, [*self._names, *(f"n{i}" for i in range(len(self._types)))])
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from minercdc.config.sections import ValueConfig
+from minercdc.lake.read.native_columns import array_of
 from minercdc.lake.stream.change_log import OLD_KEY, Arrival, placeholder_forms
 from minercdc.messages.envelope.encoder import UNAVAILABLE_HEADER
 from minercdc.messages.envelope.table_format import ROWID_KEY
@@ -81,11 +82,10 @@ def _rows(count: int, columns: dict[str, tuple[bytes | None, bytes | None, bytes
         "commit_time": pa.timestamp("us", "UTC"),
         **dict.fromkeys(("initial", "partial", "long_number"), pa.bool_()),
     }
-    arrays = []
-    for name, (valid, offsets, values, nulls) in columns.items():
-        parts = (valid, values) if offsets is None else (valid, offsets, values)
-        buffers = [None if part is None else pa.py_buffer(part) for part in parts]
-        arrays.append(pa.Array.from_buffers(kinds.get(name, pa.string()), count, buffers, nulls))
+    arrays = [
+        array_of(kinds.get(name, pa.string()), count, valid, offsets, values, nulls)
+        for name, (valid, offsets, values, nulls) in columns.items()
+    ]
     return pa.RecordBatch.from_arrays(arrays, list(columns))
 
 

@@ -70,7 +70,7 @@ class RangeReader:
         timeout = min(self._cluster.timeout, METADATA_S)
         new = {topic for topic, _ in ranges} - self._known
         if new:  # else it learns the leaders half a second later
-            self._consumer.list_topics(*(new if len(new) == 1 else ()), timeout=timeout)
+            self._consumer.list_topics(next(iter(new)) if len(new) == 1 else None, timeout)
             self._known |= new
         self._consumer.assign([TopicPartition(*place, begin) for place, (begin, _) in ranges.items()])
 

@@ -23,14 +23,14 @@ was undone or a longer one followed, it is not what the row has.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
-from minercdc.capture.logminer.buffer.undo_by_values import has_row_id, place_by_values
+from minercdc.capture.logminer.buffer.undo_by_values import has_row_id, parsed_row, place_by_values
 from minercdc.capture.logminer.session.row import LARGE_CODES, LogMinerRow, OpCode, same_object
-from minercdc.capture.logminer.sql_redo.text import RedoDml, parse_condition, parse_redo
+from minercdc.capture.logminer.sql_redo.text import RedoDml, parse_condition
 from minercdc.errors import RedoSyntaxError
 from minercdc.values.literal import EMPTY_LOBS, NULL, UNSUPPORTED, Literal
 
@@ -323,7 +323,7 @@ class _Doubts:
             self._rows.take_out(place)
 
     def _parsed(self, row: LogMinerRow) -> RedoDml | None:
-        return _parsed(row) or _parsed(row, self._strings)
+        return parsed_row(row) or parsed_row(row, self._strings)
 
 
 def _condition(sql: str, parsed: RedoDml) -> str | None:
@@ -392,7 +392,7 @@ class _Statement:
 
     def __init__(self, undo: LogMinerRow, large: frozenset[str] | None) -> None:
         self._undo = undo
-        parsed = _parsed(undo)
+        parsed = parsed_row(undo)
         self._set_back = None if parsed is None else frozenset(parsed.new)
         self._left = None if parsed is None else set(parsed.new)
         self._values = {} if parsed is None else parsed.new
@@ -450,7 +450,7 @@ class _Statement:
 
     def take_update(self, seen: _Seen) -> bool:
         """Take an UPDATE: one with the placeholder begins the statement, one with a ROW_ID ends it or is all of it."""
-        parsed = _parsed(seen.row)
+        parsed = parsed_row(seen.row)
         columns = None if parsed is None else set(parsed.new)
         if self._is_found:
             if not has_row_id(seen.row) and _empties(parsed) and columns is not None and columns <= self._were_null:
@@ -509,7 +509,7 @@ def _begin(older: _Seen, newer: _Seen) -> bool:
     if older.row.code not in _LOB_PIECES or older.in_place or older.column is None:
         return False
     if newer.row.code == OpCode.UPDATE:
-        parsed = _parsed(newer.row)
+        parsed = parsed_row(newer.row)
         return older.empties and parsed is not None and older.column in parsed.new
     return older.column == newer.column and (older.empties or not newer.writes)
 
@@ -517,14 +517,6 @@ def _begin(older: _Seen, newer: _Seen) -> bool:
 def _empties(update: RedoDml | None) -> bool:
     """Whether an UPDATE only says that LOBs are empty, which NULL ones are before they get a value."""
     return update is not None and all(value.function in EMPTY_LOBS for value in update.new.values())
-
-
-def _parsed(row: LogMinerRow, unescaped: Collection[str] = ()) -> RedoDml | None:
-    """The statement of a row; None when its text is missing or cannot be read. `unescaped` as of `parse_redo`."""
-    try:
-        return parse_redo((row.sql or "").rstrip("; "), unescaped=unescaped)
-    except RedoSyntaxError:
-        return None
 
 
 def _pieces(rows: Undoable, undo: LogMinerRow, later: int, ended_by: str | None) -> _Seen:

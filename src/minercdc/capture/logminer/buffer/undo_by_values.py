@@ -6,7 +6,7 @@ it does not contradict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from minercdc.capture.logminer.session.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode, same_object
@@ -27,17 +27,25 @@ def has_row_id(row: LogMinerRow) -> bool:
     return row.row_id is not None and row.row_id != PLACEHOLDER_ROW_ID
 
 
+def parsed_row(row: LogMinerRow, unescaped: Collection[str] = ()) -> RedoDml | None:
+    """The statement of a row; None when its text is missing or cannot be read. `unescaped` as of `parse_redo`."""
+    try:
+        return parse_redo((row.sql or "").rstrip("; "), unescaped=unescaped)
+    except RedoSyntaxError:
+        return None
+
+
 def place_by_values(row_before: RowBefore, undo: LogMinerRow) -> int | None:
     """How many rows come after the change that `undo` cancels; None when it is not there.
 
     :param row_before: the row that exactly so many rows come after; None when there are not so many.
     """
     undone_by = _UNDONE_BY.get(undo.code)
-    says = _parsed(undo)
+    says = parsed_row(undo)
     later = 0
     while (row := row_before(later)) is not None:
         may_be = same_object(row, undo) and not has_row_id(row)
-        if may_be and (row.code == OpCode.UNSUPPORTED or (row.code == undone_by and _fits(_parsed(row), says))):
+        if may_be and (row.code == OpCode.UNSUPPORTED or (row.code == undone_by and _fits(parsed_row(row), says))):
             return later
         later += 1
     return None
@@ -57,10 +65,3 @@ def _agree(one: Mapping[str, Literal], other: Mapping[str, Literal]) -> bool:
     """Whether two images have the same values, as far as both say them; the placeholders of LOBs are no values."""
     names = one.keys() & other.keys()
     return all(one[n] == other[n] or one[n].function in EMPTY_LOBS or other[n].function in EMPTY_LOBS for n in names)
-
-
-def _parsed(row: LogMinerRow) -> RedoDml | None:
-    try:
-        return parse_redo((row.sql or "").rstrip("; "))
-    except RedoSyntaxError:
-        return None
