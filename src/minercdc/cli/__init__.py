@@ -10,7 +10,7 @@ import codecs
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from io import TextIOWrapper
 from typing import Annotated, Any, Final
@@ -27,6 +27,7 @@ from minercdc.cli.lake.commands import lake
 from minercdc.cli.output import errors
 from minercdc.cli.pages.commands import config, error_codes, types
 from minercdc.cli.pasting import pasteable
+from minercdc.cli.plain_help import Command, Group
 from minercdc.cli.qualify import qualify
 from minercdc.cli.recording import record, replay
 from minercdc.cli.run import run
@@ -37,6 +38,7 @@ from minercdc.cli.verify import verify
 from minercdc.errors import ConfigError, FencedError, MinerCdcError, PrerequisiteError
 
 app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -49,20 +51,59 @@ class _Command:
     """A command, or a group of them.
 
     :param example: what a user types after `minercdc`.
+    :param members: the same for each command of a group, by its name.
     """
 
     name: str
     does: Callable[..., Any] | typer.Typer
     example: str
+    members: Mapping[str, str] = field(default_factory=dict)
 
+
+_LAKE: Final = {
+    "verify": "lake verify orders.yaml --table SHOP.ORDERS",
+    "snapshot": "lake snapshot orders.yaml",
+    "status": "lake status orders.yaml",
+    "show": "lake show orders.yaml SHOP.ORDERS --rows 5",
+    "optimize": "lake optimize orders.yaml",
+    "rebuild": "lake rebuild orders.yaml --table SHOP.ORDERS",
+}
+_SIGNALS: Final = {
+    "execute-snapshot": "signal orders.yaml execute-snapshot --collection ORCLPDB1.SHOP.ORDERS --wait",
+    "stop-snapshot": "signal orders.yaml stop-snapshot --collection ORCLPDB1.SHOP.ORDERS",
+    "pause-snapshot": "signal orders.yaml pause-snapshot",
+    "resume-snapshot": "signal orders.yaml resume-snapshot",
+    "pause-streaming": "signal orders.yaml pause-streaming",
+    "resume-streaming": "signal orders.yaml resume-streaming",
+    "resume-table": "signal orders.yaml resume-table --collection ORCLPDB1.SHOP.ORDERS --wait",
+    "log": "signal orders.yaml log 'before the batch, at {}'",
+    "drop-transaction": "signal orders.yaml drop-transaction 0A001F00C3020000",
+    "list-transactions": "signal orders.yaml list-transactions --wait",
+    "schema-changes": "signal orders.yaml schema-changes tables.json",
+}
+_OFFSETS: Final = {
+    "show": "offsets show orders.yaml",
+    "export": "offsets export orders.yaml > offset.json",
+    "import": "offsets import orders.yaml offset.json",
+    "set": "offsets set orders.yaml --time 2026-11-29T08:00:00",
+    "reset": "offsets reset orders.yaml",
+}
+_TXLOG: Final = {
+    "install": "txlog install orders.yaml",
+    "check": "txlog check orders.yaml",
+    "remove": "txlog remove orders.yaml --print",
+    "purge": "txlog purge orders.yaml invoices.yaml",
+}
 
 PANELS: Final[Mapping[str, Sequence[_Command]]] = {
     "Run": (
         _Command("init", init, "init orders.yaml --host db.example.com --service ORCLCDB --pdb ORCLPDB1"),
         _Command("run", run, "run orders.yaml"),
-        _Command("lake", lake, "lake orders.yaml"),
+        _Command("lake", lake, "lake orders.yaml", _LAKE),
         _Command("relay", relay, "relay orders.yaml"),
-        _Command("signal", signals, "signal orders.yaml execute-snapshot --collection ORCLPDB1.SHOP.ORDERS --wait"),
+        _Command(
+            "signal", signals, "signal orders.yaml execute-snapshot --collection ORCLPDB1.SHOP.ORDERS --wait", _SIGNALS
+        ),
     ),
     "Look": (
         _Command("status", status, "status orders.yaml --watch"),
@@ -73,8 +114,8 @@ PANELS: Final[Mapping[str, Sequence[_Command]]] = {
         _Command("verify", verify, "verify orders.yaml --table SHOP.ORDERS"),
     ),
     "Repair": (
-        _Command("offsets", offsets, "offsets show orders.yaml"),
-        _Command("txlog", txlog, "txlog install orders.yaml"),
+        _Command("offsets", offsets, "offsets show orders.yaml", _OFFSETS),
+        _Command("txlog", txlog, "txlog install orders.yaml", _TXLOG),
         _Command("bundle", bundle, "bundle orders.yaml"),
         _Command("record", record, "record orders.yaml --seconds 60"),
         _Command("replay", replay, "replay minercdc-recording.gz"),
@@ -97,8 +138,12 @@ for _panel, _commands in PANELS.items():
         _shown: dict[str, Any] = {"rich_help_panel": _panel, "epilog": f"Example: minercdc {_one.example}"}
         if isinstance(_one.does, typer.Typer):
             app.add_typer(_one.does, name=_one.name, **_shown)
+            for _member in _one.does.registered_commands:
+                _member.cls = Command
+                _name = str(_member.name or getattr(_member.callback, "__name__", ""))
+                _member.epilog = f"Example: minercdc {_one.members[_name]}" if _name in _one.members else None
         else:
-            app.command(name=_one.name, **_shown)(_one.does)
+            app.command(name=_one.name, cls=Command, **_shown)(_one.does)
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from minercdc.cli.stopping import Stop
 def tail(
     config: ConfigFile,
     table: Annotated[
-        str | None, typer.Argument(metavar="[TABLE]", help="SCHEMA.TABLE, TABLE or a topic; default: all captured tables.")
+        str | None, typer.Argument(metavar="TABLE", help="SCHEMA.TABLE, TABLE or a topic; default: all captured tables.")
     ] = None,
     since: Annotated[
         str | None, typer.Option(help="Begin with messages of this time (ISO 8601; UTC unless it has an offset).")

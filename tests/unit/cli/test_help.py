@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from typing import Any
@@ -49,13 +50,42 @@ def test_the_help_of_a_command_fits_a_terminal_and_ends_with_an_example(command:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_the_help_of_the_commands_of_a_group_fits_a_terminal(command: Any) -> None:
+def test_the_help_of_the_commands_of_a_group_fits_a_terminal_and_ends_with_an_example(command: Any) -> None:
     group = get_command(app).commands[command.name]  # type: ignore[attr-defined]
-    for name in getattr(group, "commands", {}):
+    for name, member in getattr(group, "commands", {}).items():
         first = ["CONFIG", name] if command.name == "signal" else [name]
         status, text = printed(command.name, *first, "--help")
         assert status == 0, text
         assert max(map(len, text.splitlines())) <= 80
+        if not member.hidden:
+            assert f"Example: minercdc {command.members[name]}" in " ".join(text.split())
+
+
+EXAMPLES = [example for command in COMMANDS for example in (command.example, *command.members.values())]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_is_one_that_the_command_takes(example: str) -> None:
+    command: Any = get_command(app)
+    context, words = None, shlex.split(example.partition(" > ")[0])
+    while True:
+        context = command.make_context("minercdc", words, parent=context)
+        words = [*getattr(context, "_protected_args", ()), *context.args]
+        if not words or not hasattr(command, "commands"):
+            break
+        _, command, words = command.resolve_command(context, words)
+    assert words == []
+    assert not hasattr(command, "commands")
+
+
+def test_a_flag_has_no_type_and_an_argument_no_braces() -> None:
+    _, text = printed("run", "--help")
+    assert "run [OPTIONS] CONFIG" in text
+    assert "<bool>" not in text
+    _, text = printed("tail", "--help")
+    assert "tail [OPTIONS] CONFIG [TABLE]" in text
+    _, text = printed("--help")
+    assert "<bool>" not in text
 
 
 def test_a_typo_is_answered_with_the_nearest_command() -> None:

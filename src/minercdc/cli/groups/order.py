@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from typer.core import TyperGroup
+from minercdc.cli.plain_help import Group
 
 
 def command_first(args: Sequence[str], commands: Collection[str]) -> list[str]:
@@ -38,19 +38,19 @@ def nearest(word: str, commands: Collection[str]) -> str:
     return next(iter(get_close_matches(word, list(commands), 1)), "")
 
 
-class CommandFirst(TyperGroup):
+class CommandFirst(Group):
     """A group whose commands take CONFIG: `minercdc offsets show CONFIG`, and `minercdc offsets CONFIG show`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As of TyperGroup, with the arguments in order."""
+        """As of Group, with the arguments in order."""
         return super().parse_args(ctx, command_first(args, self.commands))
 
 
-class ConfigFirst(TyperGroup):
+class ConfigFirst(Group):
     """A group that takes CONFIG itself: `minercdc signal CONFIG log x`, and `minercdc signal log CONFIG x`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As of TyperGroup, with the arguments in order."""
+        """As of Group, with the arguments in order."""
         ordered = config_first(args, self.commands)
         if ordered and ordered[0] in self.commands and not {"-h", "--help"} & set(ordered):
             ctx.fail(f"CONFIG comes first: {ctx.command_path} CONFIG {ordered[0]} ..")

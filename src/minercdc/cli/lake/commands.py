@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import Progress
-from typer.core import TyperGroup
 
 from minercdc.cli.groups.order import command_first, nearest
 from minercdc.cli.lake.panel import lake_panel
@@ -40,6 +39,7 @@ from minercdc.cli.output import (
     progress,
 )
 from minercdc.cli.pasting import pasteable
+from minercdc.cli.plain_help import Group
 from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.cli.verify import comparing, end_with
 
@@ -55,7 +55,7 @@ _TRIES = 3  # of a table whose undo is gone, or that is altered meanwhile
 _STREAM = "stream"  # the command of `minercdc lake CONFIG`
 
 
-class _ConfigOrCommand(TyperGroup):
+class _ConfigOrCommand(Group):
     """A group whose only argument may be CONFIG: then it is `stream` that runs."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -217,7 +217,7 @@ def status(
         raise SystemExit(1)
 
 
-@lake.command(name="show", epilog="Example: minercdc lake show CONFIG SHOP.ORDERS --rows 5")
+@lake.command(name="show")
 def show_rows(
     config: ConfigFile,
     table: Annotated[str, typer.Argument(metavar="SCHEMA.TABLE", help=f"The table{OF_SEVERAL}.")],

@@ -68,12 +68,17 @@ def _all() -> Iterator[Any]:
 
 def _command(command: Any, name: str, example: str) -> Iterator[str]:
     """A command, and those of its group."""
-    yield from (f"### minercdc {name}", "", _text(command.help), "", "```sh", f"minercdc {example}", "```", "")
+    yield from (f"### minercdc {name}", "", _text(command.help), "", *_example(example))
     yield from _parameters(command, name)
     for part, member in getattr(command, "commands", {}).items():
         if not member.hidden:
             yield from (f"#### minercdc {name} {part}", "", _text(member.help), "")
+            yield from _example(member.epilog.removeprefix("Example: minercdc "))
             yield from _parameters(member, f"{name} {part}")
+
+
+def _example(typed: str) -> list[str]:
+    return ["```sh", f"minercdc {typed}", "```", ""]
 
 
 def _parameters(command: Any, name: str) -> Iterator[str]:
