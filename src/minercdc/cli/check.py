@@ -28,10 +28,13 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Report what is missing in the database, Kafka, the registry and on disk, why it matters and how to fix it; exit status 3 when capture cannot start."""
-    from minercdc.operate.check.page import checks_page, document_of, lines_of
+    from minercdc.operate.check.page import checks_page, document_of, lines_of, rules_document
 
     if rules:
-        sys.stdout.write(checks_page())
+        if as_json:
+            print_json(rules_document())
+        else:
+            sys.stdout.write(checks_page())
         return
     if config is None:
         raise typer.BadParameter("give the configuration file, or --rules")

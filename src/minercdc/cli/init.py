@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from minercdc.cli.output import errors, log_to, output
+from minercdc.cli.output import AsJson, errors, log_to, output, print_json
 from minercdc.cli.pasting import name_config, pasteable
 from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.errors import ConfigError, PrerequisiteError
@@ -37,6 +37,7 @@ def init(
         typer.Option(metavar="SCHEMA[.TABLE]", help="Capture this table, or all of a schema; may be repeated."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Ask for what is not given, look at the database, and write a configuration; prints the grants that it needs."""
     Stop(patience=0, status=UNFINISHED)
@@ -59,22 +60,26 @@ def init(
     try:
         there = first.tables_there(answers, password)
     except PrerequisiteError:
-        _print("grants by a DBA, needed first:", *grants_of_session(first.configuration(answers, password)))
+        needed = list(grants_of_session(first.configuration(answers, password)))
+        if as_json:
+            print_json({"file": None, "grants": needed})
+        else:
+            _print("grants by a DBA, needed first:", *needed)
         raise
     schemas = first.summary(there)
-    for schema, count, rows in schemas:
+    for schema, count, rows in () if as_json else schemas:
         _print(f"{schema}: {count} tables, {'rows unknown: no statistics' if rows is None else f'about {rows:,} rows'}")
     wanted = table or []
     if not wanted and len(schemas) > 1 and sys.stdin.isatty():
         wanted = _asked(None, "--table", "Schemas or tables to capture, separated by commas").replace(" ", "").split(",")
     tables = first.chosen(there, wanted)
     file.write_text(first.as_yaml(answers, first.included(there, tables)), encoding="utf-8")
-    _print(
-        f"{file}: {len(tables)} tables",
-        "",
-        "grants, by a DBA:",
-        *grants(first.configuration(answers, password, tables), tables),
-    )
+    needed = list(grants(first.configuration(answers, password, tables), tables))
+    if as_json:
+        there_are = [{"schema": schema, "tables": count, "rows": rows} for schema, count, rows in schemas]
+        print_json({"file": str(file), "tables": len(tables), "schemas": there_are, "grants": needed})
+        return
+    _print(f"{file}: {len(tables)} tables", "", "grants, by a DBA:", *needed)
     _print("", _NEXT if first.PASSWORD in os.environ else f"{_NEXT}, with {first.PASSWORD} in the environment")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -86,6 +87,7 @@ def _say(made: Recorded, output: Path, *, replaced: bool) -> None:
 def replay(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `minercdc record` wrote.")],
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only how the replay ends, no records.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print each record as JSON on one line.")] = False,
     verbose: Verbose = False,
 ) -> None:
     """Decode a recorded mining session: print topic, key and value of each record as the connector makes them, and end as it ended."""
@@ -94,7 +96,7 @@ def replay(
 
     log_to(errors, verbose)
     try:
-        ended = decode(file, (lambda _: None) if quiet else _print)
+        ended = decode(file, (lambda _: None) if quiet else _print_json if as_json else _print)
     except BrokenPipeError:  # of `| head`
         sys.stderr.close()
         return
@@ -113,3 +115,8 @@ def _print(record: Record) -> None:
         *("" if part is None else part.decode("utf-8", "backslashreplace") for part in (record.key, record.value)),
     )
     sys.stdout.write("\t".join(texts) + "\n")
+
+
+def _print_json(record: Record) -> None:
+    key, value = (None if part is None else part.decode("utf-8", "backslashreplace") for part in (record.key, record.value))
+    sys.stdout.write(json.dumps({"topic": record.topic, "key": key, "value": value}, ensure_ascii=False) + "\n")

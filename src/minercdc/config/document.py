@@ -82,6 +82,21 @@ def configuration_page() -> str:
     return wrapped("\n".join(lines))
 
 
+def configuration_document() -> list[dict[str, str | bool | None]]:
+    """All properties, in the order of the page: `property`, `section`, `required`, `default` (None where there is none) and `meaning`."""
+    return [
+        {
+            "property": name,
+            "section": (section.__doc__ or "").splitlines()[0].rstrip("."),
+            "required": field.default is PydanticUndefined,
+            "default": None if field.default is PydanticUndefined else _default(field).strip("`") or None,
+            "meaning": field.description or "",
+        }
+        for section in SECTIONS.values()
+        for name, field in section.properties().items()
+    ]
+
+
 def _starred(prefixes: object) -> dict[str, str]:
     assert isinstance(prefixes, dict)
     return {f"{prefix}*": reason for prefix, reason in prefixes.items()}

@@ -30,7 +30,7 @@ txlog = typer.Typer(
 Readers = Annotated[
     list[Path],
     typer.Argument(
-        metavar="CONFIG..",
+        metavar="CONFIG",
         help="Configurations of all connectors and relays that read the log; the first one's user owns the log.",
     ),
 ]
@@ -43,17 +43,25 @@ def _group() -> None:
 
 
 @txlog.command()
-def install(config: ConfigFile, only_print: Print = False) -> None:
+def install(config: ConfigFile, only_print: Print = False, as_json: AsJson = False) -> None:
     """Make what is missing or not current; safe to repeat. With --print, only print the SQL for it; where the database does not answer, for everything, if table.include.list has plain names."""
     loaded = _loaded(config)
     from minercdc.capture.txlog.installation import install as make
 
     if only_print:
-        typer.echo(_script(loaded))
+        script = _script(loaded)
+        if as_json:
+            print_json({"sql": script})
+        else:
+            typer.echo(script)
         return
+    done: list[str] = []
     with closing(_connected(loaded)) as connection:
-        made = make(connection, _tables(connection, loaded), lambda what: _out().print(what))
-    _out().print("installed" if made else "nothing to do: everything exists")
+        made = make(connection, _tables(connection, loaded), done.append if as_json else lambda what: _out().print(what))
+    if as_json:
+        print_json({"installed": done})
+    else:
+        _out().print("installed" if made else "nothing to do: everything exists")
 
 
 @txlog.command()
@@ -81,7 +89,7 @@ def check(config: ConfigFile, as_json: AsJson = False) -> None:
 
 
 @txlog.command()
-def remove(config: ConfigFile, only_print: Print = False) -> None:
+def remove(config: ConfigFile, only_print: Print = False, as_json: AsJson = False) -> None:
     """Remove every object; of the column TXN only what `install` added. Safe to repeat."""
     loaded = _loaded(config)
     from minercdc.capture.txlog.dictionary import read_existing
@@ -91,14 +99,22 @@ def remove(config: ConfigFile, only_print: Print = False) -> None:
 
     with closing(_connected(loaded)) as connection:
         if only_print:
-            typer.echo(script(list(removals(read_existing(connection)))))
+            text = script(list(removals(read_existing(connection))))
+            if as_json:
+                print_json({"sql": text})
+            else:
+                typer.echo(text)
             return
-        count = take_away(connection, lambda what: _out().print(what))
-    _out().print("removed" if count else "nothing to do: there are no objects")
+        done: list[str] = []
+        count = take_away(connection, done.append if as_json else lambda what: _out().print(what))
+    if as_json:
+        print_json({"removed": done})
+    else:
+        _out().print("removed" if count else "nothing to do: there are no objects")
 
 
 @txlog.command()
-def purge(configs: Readers) -> None:
+def purge(configs: Readers, as_json: AsJson = False) -> None:
     """Remove the rows of SY$TXLOG that every reader has delivered; name the configuration of each connector and relay that reads it."""
     loaded = [_loaded(config) for config in configs]
     from minercdc.capture.txlog.purge import purge as take_away
@@ -107,6 +123,9 @@ def purge(configs: Readers) -> None:
     scn = min(read)
     with closing(_connected(loaded[0])) as connection:
         count = take_away(connection, _owner(loaded[0]), scn)
+    if as_json:
+        print_json({"transactions": count, "scn": str(scn), "readers": [_name(one) for one in loaded]})
+        return
     _out().print(f"removed {count} transactions up to SCN {scn}, which {' and '.join(map(_name, loaded))} delivered")
 
 

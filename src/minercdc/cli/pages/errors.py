@@ -259,6 +259,20 @@ def errors_page() -> str:
     return wrapped("\n".join([_HEAD, *sections, _CODES])) + "".join(_rows("ORA", 5, ORA)) + "".join(_rows("DPY", 4, DPY))
 
 
+def errors_document() -> dict[str, list[dict[str, str]]]:
+    """What the page has: `codes` of ours with their paragraphs in Markdown, and the codes of Oracle and its driver with that of ours that each
+    becomes."""
+    ours = [
+        {"code": error.code, "name": name, "text": " ".join(text.split())} for error, (name, text) in _PARAGRAPHS.items()
+    ]
+    oracle = [
+        {"code": f"{prefix}-{number:0{digits}}", "meaning": known.meaning, "becomes": known.kind.code}
+        for prefix, digits, codes in (("ORA", 5, ORA), ("DPY", 4, DPY))
+        for number, known in sorted(codes.items())
+    ]
+    return {"codes": ours, "oracle": oracle}
+
+
 def _rows(prefix: str, digits: int, codes: Mapping[int, Known]) -> Iterator[str]:
     for number, known in sorted(codes.items()):
         anchor = f"{known.kind.code} {_PARAGRAPHS[known.kind][0]}".lower().replace(" ", "-").replace(",", "")

@@ -136,16 +136,34 @@ Rows that LogMiner does not support (operation code 255: BOOLEAN, VECTOR, object
 
 def types_page() -> str:
     """The text of docs/types.md: what the defaults make of each type, without regard to the environment."""
+    lines = (
+        f"| {one['oracle']} | {one['topic']} | `{one['example']}` | {one['spark'] or '-'} | {one['remark']} |\n"
+        for one in types_document()
+    )
+    return wrapped(_INTRODUCTION + "".join(lines) + _CLOSING)
+
+
+def types_document() -> list[dict[str, str | None]]:
+    """What the defaults make of each type: `oracle`, `topic` (Connect's type), `example` (JSON text of a value), `spark` (None for a type that
+    the lake does not have) and `remark`."""
     with leaving_out({*ValueConfig.properties(), *LakeConfig.properties()}):
         values, lake = ValueConfig.model_validate({}), LakeConfig.model_validate({})
-    return wrapped(_INTRODUCTION + "".join(_line(row, values, lake) for row in _ROWS) + _CLOSING)
+    return [_document(row, values, lake) for row in _ROWS]
 
 
-def _line(row: tuple[str, str, int | None, int | None, str, str], values: ValueConfig, lake: LakeConfig) -> str:
+def _document(
+    row: tuple[str, str, int | None, int | None, str, str], values: ValueConfig, lake: LakeConfig
+) -> dict[str, str | None]:
     declared, kind, length, scale, sample, remark = row
     column = Column("C", kind, length, scale)
     codec, found = codec_for(column, ValueHandling()), lake_column(column, values, lake)
-    return f"| {declared} | {_connect(codec.field)} | `{codec.to_json(sample)}` | {found.spark_type if found else '-'} | {remark} |\n"
+    return {
+        "oracle": declared,
+        "topic": _connect(codec.field),
+        "example": codec.to_json(sample),
+        "spark": str(found.spark_type) if found else None,
+        "remark": remark,
+    }
 
 
 def _connect(field: FieldType) -> str:

@@ -58,6 +58,11 @@ def document_of(finding: Finding) -> dict[str, str]:
     }
 
 
+def rules_document() -> list[dict[str, str]]:
+    """All rules: `rule`, `holds` (when), `purpose` and `repair`."""
+    return [{"rule": one.name, "holds": one.holds, "purpose": one.purpose, "repair": one.repair} for one in RULES]
+
+
 def checks_page() -> str:
     """The text of docs/checks.md, made of the catalogue and `oracle.grants`."""
     lines = [
