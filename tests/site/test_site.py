@@ -44,6 +44,17 @@ QUESTIONS = {
     "deliver without Kafka": "sinks/",
     "minercdc.http.port": "configuration/",
     "long transactions": "explanation/long-transactions/",
+    "ORA-01291 missing log": "troubleshooting/",
+    "ORA-01555 snapshot too old": "snapshots/",
+    "heartbeats": "faq/",
+    "supplemental logging": "faq/",
+    "CLOB and BLOB": "faq/",
+    "schema registry": "how-to/avro/",
+    "lag is rising": "how-to/monitor-lag/",
+    "RAC": "faq/",
+    "skip a table": "faq/",
+    "GDPR personal data": "faq/",
+    "resize redo logs": "faq/",
 }
 
 
