@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import stat
 import sys
 import tempfile
 import time
@@ -19,6 +18,7 @@ from minercdc.errors import LocalServiceError
 from minercdc.local.delta_log import FEW_PARTITIONS, SNAPSHOT_PARTITIONS
 from minercdc.local.jars import Advance, cache_directory, fetch
 from minercdc.local.java import find_java
+from minercdc.local.programs import program, python_program
 from minercdc.local.spark_artifacts import Format, installed_spark, spark_jars
 
 if TYPE_CHECKING:
@@ -128,7 +128,8 @@ def local_spark(
     :raises OSError: the cache cannot be written.
     :raises ValueError: as `fetch_directory`.
     """
-    jars = _prepared(sys.executable, advance, form)
+    jars = _prepared(advance, form)
+    os.environ["PYSPARK_PYTHON"] = str(python_program(sys.executable, cache_directory()))
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     ours = {
         **SETTINGS,
@@ -155,7 +156,8 @@ def cluster_spark(
     :raises OSError: the cache cannot be written.
     :raises ValueError: as `fetch_directory`.
     """
-    jars = _prepared(python, advance, form)
+    jars = _prepared(advance, form)
+    os.environ["PYSPARK_PYTHON"] = python
     sent = ",".join([*filter(None, [settings.get("spark.jars")]), *map(str, jars)])
     ours = {
         "spark.ui.showConsoleProgress": "false",
@@ -165,12 +167,10 @@ def cluster_spark(
     return _started(name, jars, {**ours, **settings, "spark.jars": sent})
 
 
-def _prepared(python: str, advance: Advance | None, form: Format) -> list[Path]:
-    """Prepare the process for PySpark: fetch jars unless they are cached, set JAVA_HOME and PYSPARK_PYTHON, and remove
-    SPARK_HOME. Returns the jars."""
+def _prepared(advance: Advance | None, form: Format) -> list[Path]:
+    """Prepare the process for PySpark: fetch jars unless they are cached, set JAVA_HOME, and remove SPARK_HOME. Returns the jars."""
     jars = fetch("spark", spark_jars(installed_spark(), form), advance)
     os.environ["JAVA_HOME"] = str(prepare_java())
-    os.environ["PYSPARK_PYTHON"] = python
     os.environ.pop("SPARK_HOME", None)  # another installation's jars would not fit
     return jars
 
@@ -249,12 +249,5 @@ def prepare_java() -> Path:
     """
     java = find_java()
     home = cache_directory() / "java" / java.as_posix().strip("/").replace("/", "-")
-    shim = home / "bin" / "java"
-    text = _SHIM.format(java=java, prefix=_PREFIX)
-    if not shim.exists() or shim.read_text() != text:
-        shim.parent.mkdir(parents=True, exist_ok=True)
-        fresh = shim.with_suffix(f".{os.getpid()}")
-        fresh.write_text(text)
-        fresh.chmod(fresh.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-        fresh.rename(shim)
+    program(home / "bin" / "java", _SHIM.format(java=java, prefix=_PREFIX))
     return home
