@@ -17,13 +17,14 @@ from minercdc.errors import LakeError
 from minercdc.lake import start, tables
 from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.maintain.status import status
+from minercdc.lake.stream.app import Lake
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.sinks.segments.reader import SegmentLog, segment_file
 from minercdc.stream.events import Op
 from minercdc.stream.offset import SuspendedTable
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 T = TableSchema(
     TableId("PDB", "LAB", "T"), (Column("ID", "NUMBER", 9, 0, nullable=False), Column("C", "VARCHAR2", 20)), key=(0,)
@@ -98,6 +99,30 @@ def test_tables_are_the_source_over_restarts_ddl_and_new_segments(
     assert found.complete_scn == found.delivered_scn == connector.scn
     assert len(SegmentLog(config.sink.directory).numbers()) > 3
     assert not [one.failure for one in Maintenance(spark, config).run() if one.failure]
+
+
+def test_the_stream_goes_on_where_spark_did_not_wait_for_its_python_process(
+    spark: SparkSession,
+    config: ConnectorConfig,
+    connector: SegmentConnector,
+    sync: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connector.structure(T)
+    connector.change(Op.CREATE, None, ("1", "first"), T)
+    connector.commit()
+    append, tries = Lake._append, []
+
+    def late_twice(self: Lake, records: DataFrame, number: int) -> None:
+        tries.append(number)
+        if len(tries) < 3:
+            raise RuntimeError("Python worker failed to connect back.")  # as Spark ends a query with it
+        append(self, records, number)
+
+    monkeypatch.setattr(Lake, "_append", late_twice)
+    sync()
+    assert tries == [0, 0, 0]
+    assert lake(spark, config, T) == [{"ID": 1, "C": "first"}]
 
 
 def test_a_table_whose_rows_are_left_out_is_no_longer_complete(

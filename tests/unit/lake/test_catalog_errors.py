@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from minercdc.errors import LakeError
-from minercdc.lake.stream.app import hides_outcome
 from minercdc.lake.table.catalog_errors import java_causes, unreached
 
 URI = "https://lake:sesame@catalog.example.com/api?key=sesame"
@@ -53,9 +52,3 @@ def test_other_errors_are_not_the_catalogs() -> None:
 def test_a_catalog_without_an_address() -> None:
     error = unreached("minercdc", "", [(f"{ICEBERG}RESTException", "x")])
     assert str(error).startswith("MC-8001: the catalog minercdc does not answer: x")
-
-
-def test_sparks_own_fault_after_a_kill_is_told_from_others() -> None:
-    fault = 'Cannot invoke "scala.collection.IterableOps.map(scala.Function1)" because the return value of "scala.Option.get()" is null'
-    assert hides_outcome(f"[STREAM_FAILED] Query [id = 1] terminated with exception: {fault} SQLSTATE: XXKST")
-    assert not hides_outcome("[STREAM_FAILED] java.lang.NullPointerException: of another kind")

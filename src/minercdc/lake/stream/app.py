@@ -23,6 +23,7 @@ from minercdc.lake.spark.own_sessions import prefer_few_partitions, prefer_zstd
 from minercdc.lake.spark.session import refuse_connect
 from minercdc.lake.stream.driver_scans import DriverScans
 from minercdc.lake.stream.marks import Ends, Mark
+from minercdc.lake.stream.passing import LateStarts, hides_outcome
 from minercdc.lake.stream.record_source import refuse_unread_sinks, source_of
 from minercdc.lake.stream.watching import StreamWatch
 from minercdc.lake.table.format import READERS_TIME
@@ -92,6 +93,7 @@ class Lake:
         self._failure: Exception | None = None
         self._batch_failure: Exception | None = None
         self._appended = self._restarted = -1  # numbers of micro-batches
+        self._late = LateStarts()
         self.query: StreamingQuery = self._started()
         self._watch = StreamWatch(self.figures, str(self.query.id))
         spark.streams.addListener(self._watch)
@@ -112,8 +114,15 @@ class Lake:
         )
 
     def _start_again(self, error: BaseException) -> None:
-        """Start the query again that ended only since Spark could not report a micro-batch that it had done, once a micro-batch. Any
-        other error is raised; that of `_append` where Spark's own hides it."""
+        """Start the query again that ended by what passes: Spark could not report a micro-batch that it had done (once a micro-batch), or did
+        not wait for its own Python process (some times in a row). Any other error is raised; that of `_append` where Spark's own hides it."""
+        if self._late.counts(str(error)):
+            log.warning(
+                "Python's start took longer than the 10 s that Spark waits for it: the machine is busy. The stream is started again (%s in a row)",
+                self._late.count,
+            )
+            self.query = self._started()
+            return
         if not hides_outcome(str(error)):
             raise error
         if self._batch_failure is not None:
@@ -126,6 +135,7 @@ class Lake:
 
     def _append_or_note(self, records: DataFrame, number: int) -> None:
         self._batch_failure = None
+        self._late.forget()
         try:
             self._append(records, number)
         except Exception as error:
@@ -255,11 +265,13 @@ class Lake:
         """
         from pyspark.errors import StreamingQueryException
 
-        try:
-            self.query.processAllAvailable()
-        except StreamingQueryException as error:
-            self._start_again(error)
-            self.query.processAllAvailable()
+        done = False
+        while not done:
+            try:
+                self.query.processAllAvailable()
+                done = True
+            except StreamingQueryException as error:
+                self._start_again(error)
         with self._turn:
             for _ in range(2):  # the mark that was waited for, and the newest one
                 self._advance()
@@ -300,12 +312,6 @@ class Lake:
     def _raise_failure(self) -> None:
         if self._failure is not None:
             raise LakeError(f"merging ended: {first_cause(str(self._failure))}") from self._failure
-
-
-def hides_outcome(text: str) -> bool:
-    """Whether a query ended by Spark 4.1's own fault: after a start that finds a micro-batch begun, it fails to report that one, done or
-    failed (SPARK-55271)."""
-    return 'the return value of "scala.Option.get()" is null' in text
 
 
 def first_cause(text: str) -> str:
