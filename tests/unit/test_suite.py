@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -141,3 +144,25 @@ def test_mutants_are_python_and_differ(tmp_path: Path) -> None:
 def test_every_part_runs_at_night() -> None:
     nightly = yaml.safe_load((ROOT / ".github/workflows/nightly.yml").read_text())
     assert nightly["jobs"]["part"]["strategy"]["matrix"]["part"] == list(PARTS)
+
+
+def test_a_test_that_passes_when_it_is_run_again_is_named_and_the_gate_fails(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "from pathlib import Path\nSEEN = Path(__file__).with_name('seen')\n"
+        "def test_shaky():\n    if not SEEN.exists():\n        SEEN.touch()\n        raise AssertionError\n"
+        "def test_broken():\n    raise AssertionError\n"
+        "def test_sound():\n    pass\n"
+    )
+    command = f"{sys.executable} -m pytest -q -o addopts= -o cache_dir={tmp_path}/cache {tmp_path}/test_it.py"
+    ran = subprocess.run(
+        ["make", "--silent", "--eval", f"probe: ; $(call tested,{command})", "probe"],
+        cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "PYTEST_ADDOPTS")},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 2, ran.stderr
+    named = [line for line in ran.stdout.splitlines() if line.startswith("passed only when run again: ")]
+    assert len(named) == 1
+    assert named[0].endswith("test_it.py::test_shaky")
+    assert "1 failed, 1 passed" in ran.stdout.splitlines()[-1], ran.stdout
