@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.errors import PySparkException, StreamingQueryException
+from tests.spark.direct_query import in_time
 from tests.spark.segments import SegmentConnector, opened, segment_config
 
 from minercdc.config.load import load_config
@@ -54,8 +55,17 @@ class Target:
         )
 
     def run(self, rows: DataFrame) -> None:
-        query = self.start(rows, availableNow=True)
-        assert query.awaitTermination(90)
+        assert in_time(lambda: self.start(rows, availableNow=True).awaitTermination(600))
+
+    def running(self, rows: DataFrame) -> StreamingQuery:
+        """A query that has read what is there, and goes on."""
+
+        def start() -> StreamingQuery:
+            query = self.start(rows, processingTime="0 seconds")
+            query.processAllAvailable()
+            return query
+
+        return in_time(start)
 
     def _take(self, rows: DataFrame, number: int) -> None:
         self.batches.append((number, [row.asDict(recursive=True) for row in rows.collect()]))
@@ -150,8 +160,7 @@ def test_a_query_ends_at_ddl_that_it_does_not_know_and_goes_on_from_its_checkpoi
     connector, target = opened(file), Target(tmp_path)
     connector.structure(T)
     writes(connector, 1, 2)
-    query = target.start(stream(spark, file, table="LAB.T"), processingTime="0 seconds")
-    query.processAllAvailable()
+    query = target.running(stream(spark, file, table="LAB.T"))
     wide = replace(T, columns=(T.columns[0], Column("N", "NUMBER", 12, 2), T.columns[2]), version=2)
     connector.alter(T, "ALTER TABLE lab.t MODIFY (n NUMBER(12,2))", wide)
     connector.change(Op.CREATE, None, ("3", "9.5", "text"), wide)

@@ -22,7 +22,7 @@ from tests.e2e.connector import STOP_SECONDS
 from tests.e2e.lab import WITH_ROWS, Lab, made_lab
 from tests.e2e.sinks import sink_config
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.spark.direct_query import started
+from tests.spark.direct_query import in_time, started
 
 from minercdc.sinks.durable_files import is_locked
 from minercdc.sinks.segments.reader import LOCK, SegmentLog
@@ -109,11 +109,17 @@ def test_killed_anywhere_delta_has_every_change_exactly_once(
     finally:
         stop.set()
         writer.join()
-    query = started(spark, str(config), f"{lab.schema}.T", tmp_path)
-    try:
-        await_true(lambda: count(spark, lab) >= len(written), "the rest", 240)
-    finally:
-        query.stop()
+
+    def read_the_rest() -> None:
+        query = started(spark, str(config), f"{lab.schema}.T", tmp_path)
+        try:
+            await_true(lambda: query.exception() is not None or count(spark, lab) >= len(written), "the rest", 240)
+            if (error := query.exception()) is not None:
+                raise error
+        finally:
+            query.stop()
+
+    in_time(read_the_rest)
     await_true(lambda: not connectors(config), "the connector's end", STOP_SECONDS + 5)
     rows = spark.read.format("delta").load(str(tmp_path / "changes")).select("op", "after.ID", "after.V").collect()
     assert sorted(row["ID"] for row in rows) == written, "nothing is lost, and nothing comes twice"
@@ -132,7 +138,7 @@ def test_a_connector_that_cannot_run_ends_the_query_with_its_message(
     lab = made_lab(sandbox, "", tmp_path, WITH_ROWS)
     config, _ = sink_config(lab, "segments", database_password="wrong")
     rows = spark.readStream.format("minercdc").option("config", str(config)).load()
-    query = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    target = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint"))
     with pytest.raises(StreamingQueryException, match=r"the connector ended with status 1: .*MC-3\d\d\d"):
-        query.awaitTermination(60)
+        in_time(lambda: target.start().awaitTermination(600))
     assert connectors(config) == []
