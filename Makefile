@@ -22,6 +22,7 @@ install: .venv/installed
 
 .venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed: make PYTHON=python3.11 ...")'
+	@echo "installing into .venv, with all that tests and development take: two to five minutes, without output"
 	$(PYTHON) -m venv .venv
 	rm -f src/minercdc/native/*.so  # one that is left would hide that this one was not built
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ./sandbox --editable '.[sandbox,local,lake,expressions,opentelemetry,dev,site]'
