@@ -13,22 +13,30 @@ from minercdc.cli.plain_help import Group
 
 
 def command_first(args: Sequence[str], commands: Collection[str]) -> list[str]:
-    """The arguments of a group with its command before CONFIG, whichever of both came first.
+    """The arguments of a group with its command, or what is a typo of one, before CONFIG, whichever of both came first.
 
     :param commands: of the group.
     """
     match args:
-        case [config, command, *rest] if config not in commands and not config.startswith("-") and command in commands:
+        case [config, command, *rest] if _is_config(config, commands) and _means_one(command, commands):
             return [command, config, *rest]
     return list(args)
 
 
 def config_first(args: Sequence[str], commands: Collection[str]) -> list[str]:
-    """The arguments of a group with CONFIG before its command, whichever of both came first."""
+    """The arguments of a group with CONFIG before its command, or what is a typo of one, whichever of both came first."""
     match args:
-        case [command, config, *rest] if command in commands and config not in commands and not config.startswith("-"):
+        case [command, config, *rest] if _means_one(command, commands) and _is_config(config, commands):
             return [config, command, *rest]
     return list(args)
+
+
+def _is_config(word: str, commands: Collection[str]) -> bool:
+    return word not in commands and not word.startswith("-") and not nearest(word, commands)
+
+
+def _means_one(word: str, commands: Collection[str]) -> bool:
+    return word in commands or (not word.startswith("-") and bool(nearest(word, commands)))
 
 
 def nearest(word: str, commands: Collection[str]) -> str:
