@@ -88,6 +88,28 @@ def test_a_flag_has_no_type_and_an_argument_no_braces() -> None:
     assert "<bool>" not in text
 
 
+# What prints nothing for people, and why.
+WITHOUT_JSON = {
+    "run": "a log",
+    "relay": "a log; `schemas` prints what Databus's generator does",
+    "lake stream": "a log",
+    "demo": "a play, whose end is its exit status",
+    "sandbox": "a server's line `ready`",
+    "kafka": "a server's line `ready`",
+    "registry": "a server's line `ready`",
+    "offsets export": "JSON",
+}
+
+
+def test_all_commands_that_print_for_people_print_json_too() -> None:
+    without = set()
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        for part, member in getattr(command, "commands", {"": command}).items():
+            if not any("--json" in one.opts for one in member.params):
+                without.add(f"{name} {part}".rstrip())
+    assert without == set(WITHOUT_JSON)
+
+
 def test_a_typo_is_answered_with_the_nearest_command() -> None:
     status, text = printed("statsu")
     assert status == 2
