@@ -73,6 +73,13 @@ def against(tag: str, versions: Mapping[str, str], changelog: str) -> Iterator[s
         yield str(error)
 
 
+def unreleased(changelog: str) -> Iterator[str]:
+    """A line where a tag would ship changes that the changelog has in no version."""
+    _, _, rest = changelog.partition("## Unreleased\n")
+    if re.split(r"^## ", rest, maxsplit=1, flags=re.M)[0].strip():
+        yield "CHANGELOG.md has entries under '## Unreleased': they belong to the version that is tagged"
+
+
 def addressed(readme: str, folder: str, url: str, tag: str) -> str:
     """A page of the repository for readers elsewhere: its links lead to the repository as of a tag.
 
@@ -157,7 +164,7 @@ def main(words: Sequence[str]) -> int:
         case ["notes"]:
             print(notes(changelog, version()), end="")
         case ["tag", tag]:
-            problems = list(against(tag, versions(), changelog))
+            problems = [*against(tag, versions(), changelog), *unreleased(changelog)]
             for problem in problems:
                 print(problem)
             return 1 if problems else 0

@@ -11,7 +11,7 @@ from typing import Any
 import deploy.release
 import pytest
 import yaml
-from deploy.release import ROOT, addressed, against, main, notes, prepare, version, versions
+from deploy.release import ROOT, addressed, against, main, notes, prepare, unreleased, version, versions
 
 WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
 CHANGELOG = """# Changelog
@@ -69,6 +69,13 @@ def test_what_contradicts_a_tag_is_named() -> None:
     assert list(against("1.1.0", {}, CHANGELOG)) == ["the tag 1.1.0 does not begin with v"]
     assert list(against("v1.2.0", {}, CHANGELOG)) == ["CHANGELOG.md has no section '## 1.2.0 — YYYY-MM-DD'"]
     assert main(["tag", "v0.0.0"]) == 1
+
+
+def test_a_tag_ships_nothing_that_is_in_no_version() -> None:
+    assert list(unreleased(CHANGELOG)) == []
+    assert list(unreleased("## 1.0.0 — 2026-11-29\n\n* A.\n")) == []
+    (problem,) = unreleased(CHANGELOG.replace("## Unreleased\n", "## Unreleased\n\n### Added\n\n* B.\n"))
+    assert "Unreleased" in problem
 
 
 def test_links_lead_to_the_repository_as_of_the_tag() -> None:
