@@ -58,7 +58,7 @@ def test_cancel_ends_a_long_query(sandbox: SandboxProcess, owner: str) -> None:
                 "v$parameter g, v$parameter h, v$parameter i"
             ).fetchall()
         timer.join()
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - begun < 60
         assert cursor.execute("select v from t where id = 1").fetchall() == [("one",)]
 
 

@@ -90,7 +90,7 @@ def test_sigterm_ends_running_calls_too() -> None:
         time.sleep(0.3)
         begun = time.monotonic()
         assert running.stop() == (0, "")
-        assert time.monotonic() - begun < 3
+        assert time.monotonic() - begun < 30  # they would not end by themselves
         for thread in busy:
             thread.join(5)
         assert not any(thread.is_alive() for thread in busy)

@@ -64,7 +64,7 @@ def test_a_child_waits_for_the_parent_of_another_session(family: SqlClient, db: 
     waiting.join(0.2)
     assert not outcome
     family.session.rollback()
-    waiting.join(5)
+    waiting.join(60)
     assert outcome == [2291]
 
 

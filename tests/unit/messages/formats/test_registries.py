@@ -37,7 +37,7 @@ AMOUNTS = {
 
 
 def schemas(address: str, version: str = "v3", **more: Any) -> ApicurioSchemas:
-    access = RegistryAccess((f"http://{address}/apis/registry/{version}",), timeout=1)
+    access = RegistryAccess((f"http://{address}/apis/registry/{version}",), timeout=30)
     given: dict[str, Any] = {"auto_register": True, "if_exists": "FIND_OR_CREATE_VERSION", "find_latest": False}
     return ApicurioSchemas(
         ApicurioRegistry(access),
@@ -57,7 +57,7 @@ def registered(asked: str) -> Answer:
 
 
 def confluent(address: str, *, use_latest: bool = False, use_id: int | None = None) -> ConfluentSchemas:
-    registry = SchemaRegistry(RegistryAccess((f"http://{address}",), timeout=1))
+    registry = SchemaRegistry(RegistryAccess((f"http://{address}",), timeout=30))
     subject = subject_names(TOPIC, "value")
     return ConfluentSchemas(registry, subject, auto_register=True, use_latest=use_latest, normalize=False, use_id=use_id)
 
@@ -145,7 +145,7 @@ def test_imports_are_registered_but_not_where_the_newest_schema_is_used() -> Non
 @pytest.mark.parametrize("content", ["<html>Sign in</html>", [], {}, "7"])
 def test_an_answer_that_is_no_registrys_is_an_error_that_says_so(content: Any) -> None:
     with registry_server(lambda _: (200, content)) as server:
-        registry = SchemaRegistry(RegistryAccess((f"http://{server.address}",), timeout=1))
+        registry = SchemaRegistry(RegistryAccess((f"http://{server.address}",), timeout=30))
         apicurio = schemas(server.address)
         for ask in (
             lambda: registry.register("s", TEXT),
@@ -173,14 +173,14 @@ def test_the_next_url_is_asked_where_one_fails_and_each_has_its_own_user() -> No
         registry_server(lambda _: (200, {"id": 7})) as second,
     ):
         urls = (f"http://u:one@{first.address}", f"http://v:two@{second.address}/api")
-        assert SchemaRegistry(RegistryAccess(urls, timeout=1)).register("s", TEXT) == 7
+        assert SchemaRegistry(RegistryAccess(urls, timeout=30)).register("s", TEXT) == 7
     sent = [b64decode(one.headers[0]["authorization"].removeprefix("Basic ")) for one in (first, second)]
     assert (sent, second.requests) == ([b"u:one", b"v:two"], ["POST /api/subjects/s/versions"])
 
 
 def test_a_token_is_all_that_a_registry_with_tokens_gets() -> None:
     with registry_server(lambda _: (200, {"id": 7})) as server:
-        SchemaRegistry(RegistryAccess((f"http://{server.address}",), token="t0ken", timeout=1)).register("s", TEXT)
+        SchemaRegistry(RegistryAccess((f"http://{server.address}",), token="t0ken", timeout=30)).register("s", TEXT)
     (headers,) = server.headers
     assert headers["authorization"] == "Bearer t0ken"
     assert "target-sr-cluster" not in headers
@@ -189,13 +189,13 @@ def test_a_token_is_all_that_a_registry_with_tokens_gets() -> None:
 def test_a_schema_is_registered_again_where_its_subject_may_be_gone() -> None:
     ids = iter((7, 8))
     with registry_server(lambda _: (200, {"id": next(ids)})) as server:
-        registry = SchemaRegistry(RegistryAccess((f"http://{server.address}",), timeout=1))
+        registry = SchemaRegistry(RegistryAccess((f"http://{server.address}",), timeout=30))
         assert [registry.register("s", TEXT), registry.register("s", TEXT)] == [7, 8]
 
 
 def test_a_url_that_is_none_is_an_error_without_the_password() -> None:
     for url in ("http://registry:port", "http://user:s3?cret@registry:8081"):
-        registry = SchemaRegistry(RegistryAccess((url,), timeout=1))
+        registry = SchemaRegistry(RegistryAccess((url,), timeout=30))
         with pytest.raises(SinkError, match="is not a URL") as raised:
             registry.schema(1)
         assert "s3" not in str(raised.value)
@@ -211,7 +211,7 @@ def test_the_urls_for_records_have_neither_user_nor_query() -> None:
 @pytest.mark.parametrize(("code", "missing"), [(40401, "subject S"), (40403, "such schema under subject S")])
 def test_a_schema_that_is_missing_has_its_own_cause(code: int, missing: str) -> None:
     with registry_server(lambda _: (404, {"error_code": code, "message": "not found"})) as server:
-        registry = SchemaRegistry(RegistryAccess((f"http://{server.address}",), timeout=1))
+        registry = SchemaRegistry(RegistryAccess((f"http://{server.address}",), timeout=30))
         with pytest.raises(
             RecordSchemaError, match=rf"has no {missing}, and auto\.register\.schemas=false\n  hint: Register it"
         ):
@@ -297,7 +297,7 @@ def test_the_level_of_all_subjects_holds_where_one_has_none() -> None:
         return (200, {"compatibilityLevel": "FULL"}) if asked == "GET /config" else (404, {"error_code": 40408})
 
     with registry_server(answer) as server:
-        assert SchemaRegistry(RegistryAccess((f"http://{server.address}",), timeout=1)).compatibility("S") == "FULL"
+        assert SchemaRegistry(RegistryAccess((f"http://{server.address}",), timeout=30)).compatibility("S") == "FULL"
 
 
 def test_apicurio_is_compared_with_the_newest_version_too() -> None:
@@ -338,7 +338,7 @@ def test_an_id_that_is_no_number_is_an_error_that_says_so(content: Any) -> None:
         registry_server(lambda _: (200, content)) as server,
         pytest.raises(SinkError, match="answers with id=.*not a number"),
     ):
-        SchemaRegistry(RegistryAccess((f"http://{server.address}",), timeout=1)).register("S", TEXT)
+        SchemaRegistry(RegistryAccess((f"http://{server.address}",), timeout=30)).register("S", TEXT)
 
 
 def test_a_refusal_holds_for_a_second_and_then_the_registry_is_asked_again() -> None:
