@@ -7,6 +7,7 @@ For images whose file system is read-only when they run.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from minercdc.local.artifacts import BROKER
 from minercdc.local.jars import cache_directory, fetch, forget_downloads
@@ -18,5 +19,6 @@ if __name__ == "__main__":
     jars = [*fetch("kafka-broker", BROKER), *fetch("spark", spark_jars(installed_spark()))]
     forget_downloads()
     prepare_java()
-    python_program(sys.executable, cache_directory())
+    for python in Path(sys.executable).parent.glob("python*"):  # a command may be started by another of its names
+        python_program(str(python), cache_directory())
     print(f"{len(jars)} jars in {cache_directory()}")

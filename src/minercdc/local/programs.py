@@ -26,12 +26,12 @@ exec {python} "$@"
 """
 
 
-def python_program(python: str, directory: Path) -> Path:
-    """A program that starts Python for Spark's workers, with the PySpark of this process instead of Spark's archives of it.
+def python_program(python: str, directory: Path) -> str:
+    """A program that starts Python for Spark's workers, with the PySpark of this process instead of Spark's archives of it; `python` itself
+    where the cache does not have it and cannot be written.
 
     :param python: the program that it becomes.
     :param directory: of the cache.
-    :raises OSError: the cache cannot be written, and does not have it.
     """
     import py4j
     import pyspark
@@ -43,7 +43,10 @@ def python_program(python: str, directory: Path) -> Path:
         installed=quote(os.pathsep.join(installed)),
         python=quote(python),
     )
-    return program(directory / "python" / python.strip("/").replace("/", "-"), text)
+    try:
+        return str(program(directory / "python" / python.strip("/").replace("/", "-"), text))
+    except OSError:  # as in an image: it works, and starts later
+        return python
 
 
 def program(path: Path, text: str) -> Path:

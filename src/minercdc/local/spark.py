@@ -129,7 +129,7 @@ def local_spark(
     :raises ValueError: as `fetch_directory`.
     """
     jars = _prepared(advance, form)
-    os.environ["PYSPARK_PYTHON"] = str(python_program(sys.executable, cache_directory()))
+    os.environ["PYSPARK_PYTHON"] = python_program(sys.executable, cache_directory())
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     ours = {
         **SETTINGS,

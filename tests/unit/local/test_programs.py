@@ -35,6 +35,11 @@ def test_workers_import_pyspark_as_it_is_installed_and_not_from_an_archive(tmp_p
     assert places[1:3] == [str(own), str(HOME.parent)]
 
 
+def test_python_itself_is_the_program_where_the_cache_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "python").write_text("no directory")
+    assert python_program(sys.executable, tmp_path) == sys.executable
+
+
 def test_a_program_that_is_there_is_not_written_again(tmp_path: Path) -> None:
     path = program(tmp_path / "bin" / "x", "#!/bin/sh\nexit 3\n")
     before = path.stat()
