@@ -7,8 +7,6 @@ its host.
 from __future__ import annotations
 
 import shlex
-import shutil
-import sys
 from pathlib import Path
 
 from minercdc.cli.pasting import program
@@ -89,49 +87,34 @@ def _signal(config: ConnectorConfig, file: str) -> str:
     return f"{program()} signal {shlex.quote(file)} execute-snapshot --collection {database}.SCHEMA.TABLE{answer}"
 
 
-def lake_steps(path: str, file: str = "", *, several: bool = False) -> list[str]:
-    """Lines: where the lake's tables are, and a command that prints some rows of each; of one that is to be named, where the file system is not
-    this machine's.
+def lake_steps(path: str, file: str, *, several: bool = False) -> list[str]:
+    """Lines: where the lake's tables are, and a command that prints rows of one.
 
+    :param path: of the lake.
+    :param file: the configuration, as given on the command line.
     :param several: several pluggable databases are captured.
-    :param file: the configuration, where it has settings of Spark that reading takes; else ''.
     """
-    brought, session = "from minercdc.local.spark import local_spark", "local_spark('read')"
-    if file:
-        brought = "from pathlib import Path; from minercdc.config.load import load_config; from minercdc.lake import session"
-        session = f"session(load_config(Path({file!r})))"
-    parts = ["PDB", "SCHEMA", "TABLE"] if several else ["SCHEMA", "TABLE"]
-    read = "read.format('delta').load"
-    if path.startswith("/"):
-        logs = "/".join("[!_]*" for _ in parts)
-        found = f"(log.parent for log in Path({path!r}).glob('{logs}/_delta_log'))"
-        brought = f"{brought}; from pathlib import Path" if not file else brought
-        shown = f"spark = {session}; [(print(one), spark.{read}(str(one)).show()) for one in {found}]"
-    else:
-        shown = f"{session}.{read}({path + '/' + '/'.join(parts)!r}).show()"
-    return [
-        f"tables: a Delta table per source table at {path}/{'/'.join(f'<{part}>' for part in parts)}; Ctrl-C stops this",
-        f"print {'them' if path.startswith('/') else 'one'}: {python()} -c {shlex.quote(f'{brought}; {shown}')}",
-    ]
+    parts = _parts(several)
+    where = f"{path}/{'/'.join(parts)}"
+    return [f"tables: a Delta table per source table at {where}; Ctrl-C stops this", _print_one(file, ".".join(parts))]
 
 
 def catalog_steps(catalog: str, file: str, *, several: bool = False) -> list[str]:
     """Lines: the names of the lake's tables in a catalog, and a command that prints rows of one.
 
     :param catalog: its name in SQL.
-    :param file: the configuration, as given on the command line.
-    :param several: see `lake_steps`.
+    :param file, several: see `lake_steps`.
     """
-    table = ".".join(["<PDB>", "<SCHEMA>", "<TABLE>"] if several else ["<SCHEMA>", "<TABLE>"])
-    return [
-        f"tables: an Iceberg table per source table, {catalog}.{table}; Ctrl-C stops this",
-        f"print one: {program()} lake show {shlex.quote(file)} '{table}'",
-    ]
+    table = ".".join(_parts(several))
+    return [f"tables: an Iceberg table per source table, {catalog}.{table}; Ctrl-C stops this", _print_one(file, table)]
 
 
-def python() -> str:
-    """What starts this Python in a shell."""
-    return "python" if shutil.which("python") == sys.executable else shlex.quote(sys.executable)
+def _parts(several: bool) -> list[str]:
+    return ["<PDB>", "<SCHEMA>", "<TABLE>"] if several else ["<SCHEMA>", "<TABLE>"]
+
+
+def _print_one(file: str, table: str) -> str:
+    return f"print one: {program()} lake show {shlex.quote(file)} '{table}'"
 
 
 def handover_steps(scn: int | None, file: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import pytest
@@ -117,14 +116,12 @@ def test_a_broker_names_the_address_for_each_network() -> None:
     assert broker_steps("127.0.0.1:9092", "", Path("/data"))[0] == "connect: bootstrap.servers=127.0.0.1:9092"
 
 
-def test_the_lake_prints_a_program_that_python_accepts() -> None:
-    where, program = lake_steps("/lake")
-    assert "/lake/<SCHEMA>/<TABLE>" in where
-    python, option, text = shlex.split(program.partition(": ")[2])
-    assert (Path(python).name[:6], option) == ("python", "-c")
-    assert "glob('[!_]*/[!_]*/_delta_log')" in text
-    compile(text, "printed", "exec")
-    assert "/lake/<PDB>/<SCHEMA>/<TABLE>" in lake_steps("/lake", several=True)[0]
+def test_the_lake_names_its_tables_and_the_command_that_prints_one() -> None:
+    where, command = lake_steps("/lake", "a b.yaml")
+    assert "at /lake/<SCHEMA>/<TABLE>;" in where
+    assert command.startswith("print one: ")
+    assert command.endswith("lake show 'a b.yaml' '<SCHEMA>.<TABLE>'")
+    assert "/lake/<PDB>/<SCHEMA>/<TABLE>;" in lake_steps("/lake", "a.yaml", several=True)[0]
 
 
 def test_tables_of_a_catalog_are_named_as_sql_names_them() -> None:

@@ -134,9 +134,9 @@ def stream(config: ConfigFile, verbose: Verbose = False) -> None:
     with _spark(loaded, stop) as spark:
         stop.patience = _STOP_SECONDS
         running = start(spark, loaded)
-        file, several = str(config) if loaded.lake_spark else "", loaded.database.has_several_pdbs
+        several = loaded.database.has_several_pdbs
         if loaded.lake.minercdc_lake_format == "delta":
-            log_lines(lake_steps(LakePaths(loaded).root, file, several=several))
+            log_lines(lake_steps(LakePaths(loaded).root, str(config), several=several))
         else:
             log_lines(catalog_steps(loaded.lake.minercdc_lake_catalog_name, str(config), several=several))
         with _metrics(loaded, running.figures), lake_panel(running.figures, errors):
