@@ -17,11 +17,9 @@ from minercdc.capture.database_identity import other_database, other_pdbs
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import KafkaConfig
-from minercdc.config.target.topics import partition_rules
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
 from minercdc.messages.configured import key_columns, published_columns
 from minercdc.messages.formats.topic_reading import readable
-from minercdc.messages.partitioning import PartitionedEncoder
 from minercdc.messages.record_encoder import Encoding
 from minercdc.messages.topics import TopicNames
 from minercdc.messages.transaction_counts import TransactionCounts
@@ -63,7 +61,6 @@ from minercdc.snapshot.query import query_of
 from minercdc.snapshot.reselect import RowReselect
 from minercdc.stream.contracts import (
     KeyedTopic,
-    RecordEncoder,
     SchemaHistory,
     SignalActions,
     Snapshot,
@@ -138,16 +135,15 @@ class PipelineBuilder:
             counts=self._counts,
             captured=self._databases.captured,
             connect=self._databases.connect_first,
+            partitions=self._client.partitions,
         )
         encoder, encode_run = encoding.encoders()
-        if config.topics.minercdc_topic_partition_columns and config.sink.is_kafka:
-            encode_run = None
         instance = self._process.instance
         target = self._process.target.open() if self._process.target else None
         pipeline = Pipeline(
             adapter=config.database.database_connection_adapter,
             sink=target.sink if target else open_sink(config, self._client, self._topics, instance.ownership),
-            encoder=self._partitioned(encoder),
+            encoder=encoder,
             encode_run=encode_run,
             history=self._history,
             begin=self._begin,
@@ -199,15 +195,6 @@ class PipelineBuilder:
         suspended = {entry.table for entry in offset.suspended if entry.gives_up_topic} if offset is not None else set()
         known = (schema.id for schema in tables if self._databases.captured(schema.id))
         self._topics.claim(table for table in known if self._databases.names.of(table) not in suspended)
-
-    def _partitioned(self, encoder: RecordEncoder) -> RecordEncoder:
-        """An encoder that adds the partitions of `minercdc.topic.partition.columns` to the records; `encoder` itself
-        without such rules, or when the sink is not Kafka."""
-        rules = list(partition_rules(self._config.topics.minercdc_topic_partition_columns))
-        if not rules or not self._config.sink.is_kafka:
-            return encoder
-        key = key_columns(self._config.filters)
-        return PartitionedEncoder(encoder, rules, key, lambda table: self._client.partitions(self._topics.of_table(table)))
 
     def _schema_notices(self, change: SchemaChange) -> Iterator[Notification]:
         if self._config.notifications.minercdc_notification_schema_changes:
