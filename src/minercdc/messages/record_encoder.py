@@ -86,7 +86,7 @@ class Encoding:
 
         :raises ConfigError: a custom converter cannot be loaded.
         """
-        printing = self._encoder()
+        self._printing = printing = self._encoder()
         encoder: RecordEncoder = printing
         encode_run: RunEncoder | None = printing.encode_run if native.rows is not None and self._counts is None else None
         rules = list(partition_rules(self._config.topics.minercdc_topic_partition_columns))
@@ -121,6 +121,10 @@ class Encoding:
             counts=self._counts,
             moved=self._moved,
         )
+
+    def leaves_out(self, event: ChangeEvent) -> bool:
+        """Whether a change has no record, whatever the transformations do; after `encoders`. See `EnvelopeEncoder.leaves_out`."""
+        return self._printing.leaves_out(event)
 
     def pass_over(self, event: ChangeEvent) -> None:
         """Note a change that an earlier run has delivered: what is encoded of the same transaction after it may depend on it.

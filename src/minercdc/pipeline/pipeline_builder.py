@@ -65,7 +65,7 @@ from minercdc.stream.contracts import (
     SignalActions,
     Snapshot,
 )
-from minercdc.stream.events import Notification, SchemaChange
+from minercdc.stream.events import ChangeEvent, Notification, SchemaChange
 from minercdc.stream.offset import Offset, Position
 
 log = logging.getLogger(__name__)
@@ -146,7 +146,7 @@ class PipelineBuilder:
             encoder=encoder,
             encode_run=encode_run,
             history=self._history,
-            begin=self._begin,
+            begin=partial(self._begin, without_record=encoding.leaves_out),
             bounds=_bounds_of(config.kafka),
             skip_undecodable=self._skip_undecodable,
             heartbeat=encoding.heartbeat(),
@@ -160,7 +160,7 @@ class PipelineBuilder:
         )
         return target.adapted(pipeline) if target else pipeline
 
-    def _begin(self, stored: Offset | None) -> Begun:
+    def _begin(self, stored: Offset | None, without_record: Callable[[ChangeEvent], bool]) -> Begun:
         """The parts that depend on the stored offset."""
         configured, process = self._config.database.database_connection_adapter, self._process
         offset = adopt(stored, configured, handover_scn=self._config.capture.minercdc_handover_scn)
@@ -170,7 +170,9 @@ class PipelineBuilder:
         known = _Known(
             offset, offset is not stored, process.is_start(offset), tables, recovered is None, self.adapter(tables)
         )
-        return Begun(offset, known.adapter.capture, lambda: self._initial(known), lambda: self._signals(known))
+        return Begun(
+            offset, known.adapter.capture, lambda: self._initial(known), lambda: self._signals(known, without_record)
+        )
 
     def _recovered(self, offset: Offset | None) -> Tables | None:
         """The tables of the schema history at the offset; None when it cannot be used, and the structures are to be read again:
@@ -243,12 +245,12 @@ class PipelineBuilder:
             found = read_tables(connection, [table], comments=self._comments)
         return found[0] if found else None
 
-    def _signals(self, known: _Known) -> SignalActions:
+    def _signals(self, known: _Known, without_record: Callable[[ChangeEvent], bool]) -> SignalActions:
         instance, config = self._process.instance, self._config
         directory, name = config.capture.minercdc_state_dir, config.identity.name
         records = topic_records(config, self._client)
         memory = TopicFold(readable(config, records), self._topics, directory, name) if records else None
-        factory, captured = self._factory, CapturedTables(known.tables, self._databases.filters)
+        factory, captured = self._factory, CapturedTables(known.tables, self._databases.filters, without_record)
         resumptions = resumptions_of(
             config,
             self._suspensions,

@@ -106,6 +106,8 @@ class SignalStage:
     :param polling: of the channels that do not come with the stream.
     :param now_us: reads the clock: microseconds since the epoch in UTC.
     :param watching: what sees the work.
+    :param without_record: which changes have no record in the topic (`skipped.operations`, `skip.messages.without.change`). They do
+        not make a row that is read out of date: that is the only one the topic gets.
     :param at_start: makes signals of the connector itself, once before the stream; those whose snapshot is under way are passed
         over.
     """
@@ -119,9 +121,11 @@ class SignalStage:
         *,
         now_us: Callable[[], int],
         watching: Watching = _UNWATCHED,
+        without_record: Callable[[ChangeEvent], bool] = lambda _: False,
         at_start: Callable[[], Sequence[Signal]] = tuple,
     ) -> None:
         self._at_start = at_start
+        self._without_record = without_record
         self._pausing = watching.pausing
         self._table = table
         self._actions = actions
@@ -168,8 +172,10 @@ class SignalStage:
             if isinstance(event, ChangeEvent):
                 if event.tx is None:
                     self._emitted_scn = max(self._emitted_scn, event.scn)
-                for changes in noting:
-                    changes.note(event)
+                noted = [changes for changes in noting if changes.follows((event.schema.id,))]
+                if noted and not self._without_record(event):
+                    for changes in noted:
+                        changes.note(event)
                 if event.schema.id == table:
                     self._take_row(event)
                     if not (self._table and self._table.published):
