@@ -38,6 +38,11 @@ _GONE = (
     "rows went or came without redo of them (those that went have no delete in the topic: a new topic and snapshot, or"
     " minercdc lake rebuild CONFIG, leave them out)"
 )
+_WHY = {
+    Untraced.LOST: _GONE,
+    Untraced.MOVED: "its rows have other ROWIDs",
+    Untraced.OTHER: "the name is that of another table now",
+}
 _PAUSED_SECONDS = 5.0  # between two looks whether this process still owns the connector's name
 
 
@@ -346,7 +351,7 @@ class SignalStage:
                 "snapshot %s: %s is read again from its first row, since %s: %s",
                 snapshot.id,
                 new,
-                _GONE if untraced is Untraced.LOST else "its rows have other ROWIDs",
+                _WHY[untraced],
                 change.ddl,
             )
             return replace(table, table=new, order=(), last=(), maximum=())
