@@ -37,12 +37,13 @@ class PassLogs:
 
     :param complete_scn: every commit at or below it was in redo when the logs were listed, with `log.mining.archive.log.only.mode`
         in these logs; 0 when that is not known, as when no thread is open.
-    :param several_open_threads: more than one redo thread is being written; False with `log.mining.archive.log.only.mode`.
+    :param several_threads: more than one redo thread is being written, or may be before the pass is over: one that is enabled is opened
+        when its instance starts. False with `log.mining.archive.log.only.mode`.
     """
 
     selection: LogSelection
     complete_scn: int
-    several_open_threads: bool
+    several_threads: bool
 
 
 class LogWindow:
@@ -88,7 +89,7 @@ class LogWindow:
             selection = _NOTHING
         if self._config.log_mining_archive_log_only_mode:
             return PassLogs(selection, selection.complete_scn, False)
-        return PassLogs(selection, _complete_scn(threads), sum(thread.is_open for thread in threads) > 1)
+        return PassLogs(selection, _complete_scn(threads), sum(not thread.disabled_scn for thread in threads) > 1)
 
     def is_archived(self, connection: oracledb.Connection, assembly: Assembly) -> bool:
         """Whether the database has archived redo that is not read, and that was not listed: the one in which LogMiner runs
