@@ -109,6 +109,20 @@ def test_single_values_are_as_connects(java: JavaConverters, steps: tuple[Step, 
     compare(java, tuple((KAFKA + kind, options) for kind, options in steps), *EVENTS[:2])
 
 
+@pytest.mark.parametrize("target", ["string", "boolean", "int32", "int64", "float32", "float64"])
+def test_numbers_with_decimals_are_cast_as_by_connect(java: JavaConverters, target: str) -> None:
+    columns = ("AMOUNT", "BF", "BD")
+    numbers = (("-12.34", "1.5", "-0.1"), ("100000000.00", "1.0E-5", "1.0E+22"), ("0.50", "16777216", "12345678.9"))
+    places = [[column.name for column in ALL.columns].index(name) for name in columns]
+    rows = []
+    for values in numbers:
+        if target.startswith("int") and "E+22" in values[2]:
+            continue  # Java gives the largest integer
+        changed = dict(zip(places, values, strict=True))
+        rows.append(event(Op.CREATE, None, tuple(changed.get(i, value) for i, value in enumerate(ROWS[0])), ALL))
+    compare(java, (FLAT, (f"{KAFKA}Cast$Value", {"spec": ",".join(f"{name}:{target}" for name in columns), **KEEP})), *rows)
+
+
 @pytest.mark.parametrize("before", [FLAT, INNER], ids=["required", "optional"])
 def test_structs_are_flattened_as_by_connect(java: JavaConverters, before: Step) -> None:
     """Of rows without nulls in columns with a DEFAULT, for which Connect's Flatten has no option."""

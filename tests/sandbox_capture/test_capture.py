@@ -25,6 +25,7 @@ from tests.sandbox_capture.lab import (
     switch_supplemental_logging_on,
 )
 
+from minercdc.capture.logminer.logs.window import LogWindow
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.session.logminer_session import MiningSession
 from minercdc.errors import LogGapError, MiningSessionError
@@ -388,6 +389,39 @@ def test_a_thread_that_was_down_when_the_stream_began_is_read_when_it_is_up_agai
         insert_in_second(2)
         reader.until_marker(1)
     assert [after and after[0] for _, _, after in reader.changes()] == ["2"]
+    lab.app.close()
+
+
+@pytest.mark.parametrize("after", ["the logs are listed", "the session has started"])
+def test_a_thread_that_opens_during_a_pass_does_not_change_the_order_of_a_rows_changes(
+    fresh_sandbox: SandboxProcess, tmp_path: Path, committed: bool, after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pass does not read the opened thread's log, and the later change of the other thread is in one that it reads."""
+    with fresh_sandbox.connect() as admin, admin.cursor() as cursor:
+        cursor.execute("alter database enable public thread 2")
+        cursor.execute("call dbms_sandbox.close_thread(2)")
+        lab = make_lab(fresh_sandbox, tmp_path, committed=committed)
+        reader = Reader(lab).take_snapshot(with_rows=False)
+        lab.run("insert into item (id, qty) values (1, 0)", "commit")
+        reader.until_marker(1)
+        place, name = (LogWindow, "choose") if after == "the logs are listed" else (MiningSession, "start")
+        before, opened = getattr(place, name), False
+
+        def opening(*args: Any, **options: Any) -> Any:
+            nonlocal opened
+            done = before(*args, **options)
+            if not opened:
+                opened = True
+                cursor.execute("call dbms_sandbox.open_thread(2)")
+                with fresh_sandbox.connect(lab.schema, lab.schema.lower(), "ORCLPDB1_2") as second:
+                    second.cursor().execute("update item set qty = 1 where id = 1")
+                    second.commit()
+                lab.run("update item set qty = 2 where id = 1", "commit")
+            return done
+
+        monkeypatch.setattr(place, name, opening)
+        reader.until(lambda read: len(read.changes()) == 3)
+    assert [row and row[2] for _, _, row in reader.changes()] == ["0", "1", "2"]
     lab.app.close()
 
 

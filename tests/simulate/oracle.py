@@ -197,6 +197,17 @@ def _ended(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> Row
     return list(found.items())
 
 
+def _history(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> Rows:
+    ended: dict[int, list[tuple[int, int, int]]] = {}
+    for log in connection.source.logs():
+        if log.next_scn:
+            ended.setdefault(log.thread, []).append((log.sequence, log.first_scn, log.next_scn))
+    return [
+        (thread, max(one[0] for one in logs), min(one[1] for one in logs), max(one[2] for one in logs))
+        for thread, logs in ended.items()
+    ]
+
+
 def _threads(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> Rows:
     return [(t.number, "OPEN", "PUBLIC", t.last_scn, 1, 0) for t in connection.source.threads.values()]
 
@@ -401,6 +412,7 @@ _ANSWERS: Final[list[tuple[str, Callable[..., Rows], tuple[str, ...]]]] = [
     ("FROM V$LOG L", _online, _LOST),
     ("FIRST_CHANGE# FROM V$LOG WHERE", _begins, _LOST),
     ("FROM V$ARCHIVED_LOG", _archived, _LOST),
+    ("MIN(H.FIRST_CHANGE#)", _history, _LOST),
     ("FROM V$LOG_HISTORY", _ended, _LOST),
     ("COUNT(*) FROM V$THREAD", _count_threads, ()),
     ("MIN(LAST_REDO_CHANGE#)", _written, _LOST),

@@ -3,6 +3,10 @@
     SHOP.ORDER_LINES:ORDER_ID      all lines of an order in one partition, with any other columns in their key
 
 The columns are of the record key: all records of a key are in one partition then, tombstones among them.
+
+    HashingEncoder       record.partition = hash of the columns        which row a record is of is known before the transformations only
+    transformations      leave records out, choose topic or partition
+    PartitioningEncoder  hash modulo the partitions of the topic       which is known after them only
 """
 
 from __future__ import annotations
@@ -35,12 +39,16 @@ def murmur2(data: bytes) -> int:
     return (found ^ found >> 15) & 0x7FFFFFFF
 
 
-class PartitionedEncoder:
-    """Gives the records that `encoder` makes of ChangeEvents their partition (contracts.RecordEncoder); others keep theirs.
+class _RowHash(int):
+    """A hash in place of a partition, until the topic is known."""
+
+
+class HashingEncoder:
+    """Gives the records that `encoder` makes of ChangeEvents a hash as partition (contracts.RecordEncoder), of which
+    `PartitioningEncoder` makes one; others keep theirs.
 
     :param rules: (pattern, columns); the first that matches a table counts.
     :param key: positions of a table's record key.
-    :param count: number of partitions of a table's topic.
     """
 
     def __init__(
@@ -48,38 +56,28 @@ class PartitionedEncoder:
         encoder: RecordEncoder,
         rules: Sequence[tuple[str, tuple[str, ...]]],
         key: Callable[[TableSchema], tuple[int, ...]],
-        count: Callable[[TableId], int],
     ) -> None:
         self._encoder = encoder
         self._rules = rules
         self._key = key
-        self._count = count
         self._places: dict[tuple[TableId, int], tuple[int, ...]] = {}
-        self._counts: dict[TableId, int] = {}
 
     def encode(self, event: Event) -> Sequence[Record]:
         """See `contracts.RecordEncoder`.
 
         :raises RecordSchemaError: a rule names a column that is not of the table's record key.
         :raises ConfigError: a pattern takes too long.
-        :raises DeliveryError, SinkError: what `count` raises.
         """
         records = self._encoder.encode(event)
         if isinstance(event, ChangeEvent) and records and (places := self._places_of(event.schema)):
-            count = self._count_of(event.schema.id)
-            after = None if event.after is None else _partition(event.after, places, count)
-            before = None if event.before is None else _partition(event.before, places, count)
+            after = None if event.after is None else _hash(event.after, places)
+            before = None if event.before is None else _hash(event.before, places)
             if event.op != Op.UPDATE:
                 before = after = before if after is None else after
             # Of an update that changes the key, all records but the last are of the old one.
             for number, record in enumerate(records, 1):
                 record.partition = after if number == len(records) else before
         return records
-
-    def _count_of(self, table: TableId) -> int:
-        if table not in self._counts:
-            self._counts[table] = self._count(table)
-        return self._counts[table]
 
     def _places_of(self, table: TableSchema) -> tuple[int, ...]:
         """Positions of the columns that decide; () for none."""
@@ -102,5 +100,31 @@ class PartitionedEncoder:
         return ()
 
 
-def _partition(row: Row, places: tuple[int, ...], count: int) -> int:
-    return murmur2("\0".join(str(row[place]) for place in places).encode()) % count
+def _hash(row: Row, places: tuple[int, ...]) -> _RowHash:
+    return _RowHash(murmur2("\0".join(str(row[place]) for place in places).encode()))
+
+
+class PartitioningEncoder:
+    """Makes partitions of the hashes of a `HashingEncoder` that is below `encoder` (contracts.RecordEncoder); records with another
+    partition, or none, keep it.
+
+    :param count: number of partitions of a topic.
+    """
+
+    def __init__(self, encoder: RecordEncoder, count: Callable[[str], int]) -> None:
+        self._encoder = encoder
+        self._count = count
+        self._counts: dict[str, int] = {}
+
+    def encode(self, event: Event) -> Sequence[Record]:
+        """See `contracts.RecordEncoder`. Raises what `count` raises, too: DeliveryError, SinkError."""
+        records = self._encoder.encode(event)
+        for record in records:
+            if isinstance(record.partition, _RowHash):
+                record.partition = record.partition % self._count_of(record.topic)
+        return records
+
+    def _count_of(self, topic: str) -> int:
+        if topic not in self._counts:
+            self._counts[topic] = self._count(topic)
+        return self._counts[topic]

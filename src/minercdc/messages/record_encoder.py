@@ -12,6 +12,7 @@ import oracledb
 from minercdc import native
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.own_topics import transaction_topic
+from minercdc.config.target.topics import partition_rules
 from minercdc.messages.configured import encoded_values, envelope_encoder, key_columns
 from minercdc.messages.envelope.context_headers import ContextHeaders
 from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
@@ -19,6 +20,7 @@ from minercdc.messages.formats.converting import RecordConverter
 from minercdc.messages.heartbeat import KafkaHeartbeat
 from minercdc.messages.moved_keys import MovedKeys
 from minercdc.messages.notification import NotificationEncoder
+from minercdc.messages.partitioning import HashingEncoder, PartitioningEncoder
 from minercdc.messages.refused_topics import RefusedTopics
 from minercdc.messages.topics import TopicNames
 from minercdc.messages.transaction_counts import TransactionCounts
@@ -51,6 +53,7 @@ class Encoding:
     :param counts: numbers the events of a transaction, None without transaction metadata.
     :param captured: whether DDL of a table is published.
     :param connect: to the pluggable database, for the heartbeat's statement.
+    :param partitions: number of partitions of a topic of Kafka, which is made if there is none.
     """
 
     def __init__(
@@ -62,7 +65,9 @@ class Encoding:
         counts: TransactionCounts | None,
         captured: Callable[[TableId], bool],
         connect: Callable[[], oracledb.Connection],
+        partitions: Callable[[str], int],
     ) -> None:
+        self._partitions = partitions
         self._config = config
         self._topics = topics
         self._transformer, self._converter = stages.transformer, stages.converter
@@ -81,15 +86,19 @@ class Encoding:
 
         :raises ConfigError: a custom converter cannot be loaded.
         """
-        printing = self._encoder()
+        self._printing = printing = self._encoder()
         encoder: RecordEncoder = printing
         encode_run: RunEncoder | None = printing.encode_run if native.rows is not None and self._counts is None else None
+        rules = list(partition_rules(self._config.topics.minercdc_topic_partition_columns))
+        chooses_partitions = bool(rules) and self._config.sink.is_kafka
+        if chooses_partitions:
+            encoder, encode_run = HashingEncoder(encoder, rules, key_columns(self._config.filters)), None
         extended = self._config.messages.extended_headers_enabled
         headers = ContextHeaders(self._config.identity.topic_prefix, str(uuid4())) if extended else None
         for stage in (headers, self._transformer, self._converter):
             if stage is not None:
                 encoder, encode_run = stage.encoder(encoder), encode_run and stage.run_encoder(encode_run)
-        return encoder, encode_run
+        return PartitioningEncoder(encoder, self._partitions) if chooses_partitions else encoder, encode_run
 
     def _made(self, record: Record) -> Record | None:
         """A record that is not of an event, transformed and converted as those of events; None when the transformations
@@ -112,6 +121,10 @@ class Encoding:
             counts=self._counts,
             moved=self._moved,
         )
+
+    def leaves_out(self, event: ChangeEvent) -> bool:
+        """Whether a change has no record, whatever the transformations do; after `encoders`. See `EnvelopeEncoder.leaves_out`."""
+        return self._printing.leaves_out(event)
 
     def pass_over(self, event: ChangeEvent) -> None:
         """Note a change that an earlier run has delivered: what is encoded of the same transaction after it may depend on it.

@@ -17,11 +17,9 @@ from minercdc.capture.database_identity import other_database, other_pdbs
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import KafkaConfig
-from minercdc.config.target.topics import partition_rules
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
 from minercdc.messages.configured import key_columns, published_columns
 from minercdc.messages.formats.topic_reading import readable
-from minercdc.messages.partitioning import PartitionedEncoder
 from minercdc.messages.record_encoder import Encoding
 from minercdc.messages.topics import TopicNames
 from minercdc.messages.transaction_counts import TransactionCounts
@@ -63,12 +61,11 @@ from minercdc.snapshot.query import query_of
 from minercdc.snapshot.reselect import RowReselect
 from minercdc.stream.contracts import (
     KeyedTopic,
-    RecordEncoder,
     SchemaHistory,
     SignalActions,
     Snapshot,
 )
-from minercdc.stream.events import Notification, SchemaChange
+from minercdc.stream.events import ChangeEvent, Notification, SchemaChange
 from minercdc.stream.offset import Offset, Position
 
 log = logging.getLogger(__name__)
@@ -138,19 +135,18 @@ class PipelineBuilder:
             counts=self._counts,
             captured=self._databases.captured,
             connect=self._databases.connect_first,
+            partitions=self._client.partitions,
         )
         encoder, encode_run = encoding.encoders()
-        if config.topics.minercdc_topic_partition_columns and config.sink.is_kafka:
-            encode_run = None
         instance = self._process.instance
         target = self._process.target.open() if self._process.target else None
         pipeline = Pipeline(
             adapter=config.database.database_connection_adapter,
             sink=target.sink if target else open_sink(config, self._client, self._topics, instance.ownership),
-            encoder=self._partitioned(encoder),
+            encoder=encoder,
             encode_run=encode_run,
             history=self._history,
-            begin=self._begin,
+            begin=partial(self._begin, without_record=encoding.leaves_out),
             bounds=_bounds_of(config.kafka),
             skip_undecodable=self._skip_undecodable,
             heartbeat=encoding.heartbeat(),
@@ -164,7 +160,7 @@ class PipelineBuilder:
         )
         return target.adapted(pipeline) if target else pipeline
 
-    def _begin(self, stored: Offset | None) -> Begun:
+    def _begin(self, stored: Offset | None, without_record: Callable[[ChangeEvent], bool]) -> Begun:
         """The parts that depend on the stored offset."""
         configured, process = self._config.database.database_connection_adapter, self._process
         offset = adopt(stored, configured, handover_scn=self._config.capture.minercdc_handover_scn)
@@ -174,7 +170,9 @@ class PipelineBuilder:
         known = _Known(
             offset, offset is not stored, process.is_start(offset), tables, recovered is None, self.adapter(tables)
         )
-        return Begun(offset, known.adapter.capture, lambda: self._initial(known), lambda: self._signals(known))
+        return Begun(
+            offset, known.adapter.capture, lambda: self._initial(known), lambda: self._signals(known, without_record)
+        )
 
     def _recovered(self, offset: Offset | None) -> Tables | None:
         """The tables of the schema history at the offset; None when it cannot be used, and the structures are to be read again:
@@ -199,15 +197,6 @@ class PipelineBuilder:
         suspended = {entry.table for entry in offset.suspended if entry.gives_up_topic} if offset is not None else set()
         known = (schema.id for schema in tables if self._databases.captured(schema.id))
         self._topics.claim(table for table in known if self._databases.names.of(table) not in suspended)
-
-    def _partitioned(self, encoder: RecordEncoder) -> RecordEncoder:
-        """An encoder that adds the partitions of `minercdc.topic.partition.columns` to the records; `encoder` itself
-        without such rules, or when the sink is not Kafka."""
-        rules = list(partition_rules(self._config.topics.minercdc_topic_partition_columns))
-        if not rules or not self._config.sink.is_kafka:
-            return encoder
-        key = key_columns(self._config.filters)
-        return PartitionedEncoder(encoder, rules, key, lambda table: self._client.partitions(self._topics.of_table(table)))
 
     def _schema_notices(self, change: SchemaChange) -> Iterator[Notification]:
         if self._config.notifications.minercdc_notification_schema_changes:
@@ -256,12 +245,12 @@ class PipelineBuilder:
             found = read_tables(connection, [table], comments=self._comments)
         return found[0] if found else None
 
-    def _signals(self, known: _Known) -> SignalActions:
+    def _signals(self, known: _Known, without_record: Callable[[ChangeEvent], bool]) -> SignalActions:
         instance, config = self._process.instance, self._config
         directory, name = config.capture.minercdc_state_dir, config.identity.name
         records = topic_records(config, self._client)
         memory = TopicFold(readable(config, records), self._topics, directory, name) if records else None
-        factory, captured = self._factory, CapturedTables(known.tables, self._databases.filters)
+        factory, captured = self._factory, CapturedTables(known.tables, self._databases.filters, without_record)
         resumptions = resumptions_of(
             config,
             self._suspensions,

@@ -38,6 +38,11 @@ _GONE = (
     "rows went or came without redo of them (those that went have no delete in the topic: a new topic and snapshot, or"
     " minercdc lake rebuild CONFIG, leave them out)"
 )
+_WHY = {
+    Untraced.LOST: _GONE,
+    Untraced.MOVED: "its rows have other ROWIDs",
+    Untraced.OTHER: "the name is that of another table now",
+}
 _PAUSED_SECONDS = 5.0  # between two looks whether this process still owns the connector's name
 
 
@@ -106,6 +111,8 @@ class SignalStage:
     :param polling: of the channels that do not come with the stream.
     :param now_us: reads the clock: microseconds since the epoch in UTC.
     :param watching: what sees the work.
+    :param without_record: which changes have no record in the topic (`skipped.operations`, `skip.messages.without.change`). They do
+        not make a row that is read out of date: that is the only one the topic gets.
     :param at_start: makes signals of the connector itself, once before the stream; those whose snapshot is under way are passed
         over.
     """
@@ -119,9 +126,11 @@ class SignalStage:
         *,
         now_us: Callable[[], int],
         watching: Watching = _UNWATCHED,
+        without_record: Callable[[ChangeEvent], bool] = lambda _: False,
         at_start: Callable[[], Sequence[Signal]] = tuple,
     ) -> None:
         self._at_start = at_start
+        self._without_record = without_record
         self._pausing = watching.pausing
         self._table = table
         self._actions = actions
@@ -168,8 +177,10 @@ class SignalStage:
             if isinstance(event, ChangeEvent):
                 if event.tx is None:
                     self._emitted_scn = max(self._emitted_scn, event.scn)
-                for changes in noting:
-                    changes.note(event)
+                noted = [changes for changes in noting if changes.follows((event.schema.id,))]
+                if noted and not self._without_record(event):
+                    for changes in noted:
+                        changes.note(event)
                 if event.schema.id == table:
                     self._take_row(event)
                     if not (self._table and self._table.published):
@@ -340,7 +351,7 @@ class SignalStage:
                 "snapshot %s: %s is read again from its first row, since %s: %s",
                 snapshot.id,
                 new,
-                _GONE if untraced is Untraced.LOST else "its rows have other ROWIDs",
+                _WHY[untraced],
                 change.ddl,
             )
             return replace(table, table=new, order=(), last=(), maximum=())

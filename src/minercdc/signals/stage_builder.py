@@ -39,6 +39,7 @@ from minercdc.snapshot.incremental.resuming import Resumptions
 from minercdc.snapshot.incremental.resuming_contracts import Suspended, TopicMemory
 from minercdc.snapshot.incremental.watermarks import Marks
 from minercdc.stream.contracts import OpenTransactions
+from minercdc.stream.events import ChangeEvent
 from minercdc.stream.signal import Signal
 
 _UNWATCHED = Watching()
@@ -83,10 +84,12 @@ class CapturedTables:
 
     :param tables: their shapes at the point the stream has come to, which the capture keeps in step with redo.
     :param filters: of the captured tables of each database, by its name; without the signal table.
+    :param without_record: which of their changes have no record in the topic.
     """
 
     tables: Tables
     filters: Mapping[str, TableFilter]
+    without_record: Callable[[ChangeEvent], bool] = lambda _: False
 
 
 def resumptions_of(
@@ -191,6 +194,7 @@ def signal_stage(
         Polling([*_channels(config), *channels], config.signals.signal_poll_interval_ms / 1000),
         now_us=_now_us,
         watching=watching,
+        without_record=captured.without_record,
         at_start=(lambda: _added(source.list_tables(), tables, names)) if reads_added and starts else tuple,
     )
 

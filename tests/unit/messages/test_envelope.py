@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from minercdc.config.load import parse_properties
-from minercdc.errors import SchemaMismatchError
+from minercdc.errors import SchemaMismatchError, ValueDecodeError
 from minercdc.messages.envelope.encoder import UNAVAILABLE_HEADER, EnvelopeEncoder, OtherEvents
 from minercdc.messages.envelope.source_block import SourceBlock
 from minercdc.messages.envelope.table_format import ColumnFormats, RecordKeys, TableFormats
@@ -83,7 +83,8 @@ def encoder(
     others = OtherEvents(
         schema_changes=config.topics.include_schema_changes, dead_letters=config.run.minercdc_dead_letter_topic
     )
-    return EnvelopeEncoder(formats, others, clock_ns=clock_ns, moved=moved)
+    skip_unchanged = config.messages.skip_messages_without_change
+    return EnvelopeEncoder(formats, others, clock_ns=clock_ns, moved=moved, skip_unchanged=skip_unchanged)
 
 
 def event(op: Op, before: Row | None, after: Row | None, table: TableSchema = ORDERS, **more: Any) -> ChangeEvent:
@@ -282,6 +283,37 @@ def test_skipped_operations_and_unpublished_columns_stay_out() -> None:
     hidden = TableSchema(ORDERS.id, (*ORDERS.columns[:1], Column("HIDDEN", "VARCHAR2", 5)), (0,))
     (record,) = encoder().encode(event(Op.CREATE, None, ("1", "x"), hidden))
     assert value_of(record)["after"] == {"ORDER_ID": 1}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (Op.CREATE, None, NEW),
+        (Op.UPDATE, NEW, PAID),
+        (Op.UPDATE, NEW, NEW),
+        (Op.UPDATE, NEW, (*NEW[:3], "2026-09-22 10:30:00")),
+        (Op.UPDATE, NEW, ("70022", *NEW[1:])),
+        (Op.UPDATE, NEW, (NEW[0], NEW[1], "no number", NEW[3])),
+        (Op.UPDATE, None, NEW),
+        (Op.DELETE, NEW, None),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "skips",
+    [{}, {"skipped_operations": "u"}, {"skipped_operations": "c,d"}, {"skip_messages_without_change": "true"}],
+    ids=str,
+)
+def test_it_is_known_beforehand_which_changes_have_no_record(skips: dict[str, Any], change: Any) -> None:
+    columns = (*ORDERS.columns[:3], replace(ORDERS.columns[3], name="HIDDEN"))
+    made, one = encoder(**skips), event(change[0], change[1], change[2], replace(ORDERS, columns=columns))
+    leaves_out = made.leaves_out(one)
+    try:
+        records = made.encode(one)
+    except ValueDecodeError:
+        assert not leaves_out
+    else:
+        assert leaves_out == (not records)
 
 
 def test_what_was_read_again_says_as_of_when() -> None:

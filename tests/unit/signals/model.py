@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tests.fetched import fetched
@@ -280,6 +280,7 @@ def stage_of(
     *,
     open_transactions: Sequence[OpenTransaction] = (),
     too_old: int = 0,
+    without_record: Callable[[ChangeEvent], bool] = lambda _: False,
 ) -> SignalStage:
     tables = world.tables
 
@@ -304,6 +305,7 @@ def stage_of(
         ),
         Polling(channels, interval=0),
         now_us=lambda: 0,
+        without_record=without_record,
     )
 
 

@@ -36,7 +36,7 @@ from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
 from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.snapshot.incremental.window import Changes, Chunk
 from minercdc.stream.contracts import OpenTransaction
-from minercdc.stream.events import ChangeEvent, Event, Notification, Progress
+from minercdc.stream.events import ChangeEvent, Event, Notification, Op, Progress
 from minercdc.stream.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.stream.signal import Signal, SignalRefused
 
@@ -134,6 +134,24 @@ def test_both_kinds_of_snapshots_beside_each_other_never_go_back() -> None:
             events = stored.events + after[-1].events
             assert check_order(events) == world.rows_at(world.last_scn())
             assert [answers_to(events, identity)[-1] for identity in ("i-1", "b-1")] == ["COMPLETED", "COMPLETED"]
+
+
+@pytest.mark.parametrize("request_", [EXECUTE, BLOCKING], ids=["incremental", "blocking"])
+@pytest.mark.parametrize("threads", [False, True], ids=["one thread", "two threads"])
+def test_a_row_whose_only_changes_have_no_record_is_read(threads: bool, request_: str) -> None:
+    """With `skipped.operations=u`, or where updates change nothing that is published: the row that is read is all that the topic gets."""
+
+    def without_record(event: ChangeEvent) -> bool:
+        return event.op is Op.UPDATE
+
+    for seed in range(SEEDS):
+        chance = random.Random(seed)
+        world = World(history(chance, ("s-1", "execute-snapshot", request_)), chance, threads=threads)
+        stage = stage_of(world, 3, without_record=without_record)
+        events = play(stage, world, At(0), SignalState(), threading.Event())[-1].events
+        begun = next(i for i, event in enumerate(events) if isinstance(event, Notification) and event.type == "STARTED")
+        published = [e for e in events[begun:] if not (isinstance(e, ChangeEvent) and without_record(e))]
+        assert check_order(published).keys() == world.rows_at(world.last_scn()).keys()
 
 
 def _rows_are_not_compared(patch: pytest.MonkeyPatch) -> None:

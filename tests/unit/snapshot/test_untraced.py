@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from tests.unit.signals.model import TABLE, At, ModelReader, T, World, stage_of
 
-from minercdc.schema.table import TableId, TableNames
+from minercdc.schema.table import TableId, TableNames, TableSchema
 from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
 from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.snapshot.incremental.outcome import Outcome
@@ -44,8 +44,8 @@ class Starts(ModelReader):
         pass
 
 
-def changed(ddl: str, *, truncate: bool = False) -> SchemaChange:
-    return SchemaChange(T, TABLE, TABLE, ddl, Scn(DDL_SCN), 0, truncate=truncate)
+def changed(ddl: str, *, truncate: bool = False, before: TableSchema | None = TABLE) -> SchemaChange:
+    return SchemaChange(T, before, TABLE, ddl, Scn(DDL_SCN), 0, truncate=truncate)
 
 
 def through(change: SchemaChange, table: TableRead) -> tuple[list[tuple[TableRead, int]], TableRead]:
@@ -85,6 +85,16 @@ def through(change: SchemaChange, table: TableRead) -> tuple[list[tuple[TableRea
 def test_what_was_read_before_rows_moved_or_went_is_not_delivered_after_it(ddl: str, table: TableRead, again: bool) -> None:
     starts, state = through(changed(ddl), table)
     expected = replace(table, order=(), last=(), maximum=()) if again else table
+    assert state == expected
+    assert starts == [(table, 50), (expected, DDL_SCN)]
+
+
+@pytest.mark.parametrize("ddl", ["RENAME T_NEW TO T", "CREATE TABLE T (ID NUMBER)", "CREATE TABLE T AS SELECT * FROM X", ""])
+@pytest.mark.parametrize("table", [BY_KEY, BY_ROWID])
+def test_another_table_of_the_name_is_read_from_its_first_row(table: TableRead, ddl: str) -> None:
+    """T was dropped, or has another name, and T_NEW, which is not captured, takes its name with its rows."""
+    starts, state = through(changed(ddl, before=None), table)
+    expected = replace(table, order=(), last=(), maximum=())
     assert state == expected
     assert starts == [(table, 50), (expected, DDL_SCN)]
 

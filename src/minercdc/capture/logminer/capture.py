@@ -267,7 +267,7 @@ class LogMinerCapture:
         owners = self._excluded_owners if self._names is None else frozenset[str]()
         sql, binds = assembly.query(self._container, owners)
         assembly.begin_pass(begun)
-        held = logs.several_open_threads or selection.bound < NO_BOUND  # commits that are read may wait for the next pass
+        held = logs.several_threads or selection.bound < NO_BOUND  # commits that are read may wait for the next pass
         yield from self._assembled(session.rows(sql, binds), session, assembly, stop, held=held)
         if stop.is_set():
             return
@@ -310,12 +310,13 @@ class LogMinerCapture:
             _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
         reads_open = assembly.committed or (self._lobs and not self._config.log_mining_archive_log_only_mode)
         oldest_scn = oldest_undecided_scn(session.primary) if reads_open else 0
-        # With several open threads LogMiner may come to the end of one before a commit is written there, and meet in another
-        # a later commit of the same row. What is committed from here on is therefore left to the next pass. (Read after
-        # the oldest: whatever waits had not ended before it, and is in what the next pass reads.)
+        # With several threads LogMiner may come to the end of one before a commit is written there, and meet in another a
+        # later commit of the same row; of one that is opened now it has no log that is written. What is committed from here on
+        # is therefore left to the next pass. (Read after the oldest: whatever waits had not ended before it, and is in what
+        # the next pass reads.)
         # So is what a thread has committed in a log that is not in the list: it may have switched since that was read.
         bound = selection.bound
-        if logs.several_open_threads:
+        if logs.several_threads:
             bound = min(bound, current_scn(session.connection) + 1)
             bound = min(bound, switched_scn(session.connection, selection.files))
         self._measuring.start(selection.files, logs.complete_scn)

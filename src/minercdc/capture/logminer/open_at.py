@@ -23,9 +23,11 @@ from minercdc.capture.logminer.logs.redo_logs import (
     LogFile,
     LogSelection,
     read_ended,
+    read_history,
     read_logs,
     read_threads,
     select_logs,
+    with_former,
 )
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.session.logminer_session import MiningSession
@@ -166,7 +168,8 @@ def selection_from(connection: oracledb.Connection, first: int, scn: int) -> Log
     :raises LogGapError: one is missing.
     :raises SourceError, PrerequisiteError: the views of the logs cannot be read.
     """
-    threads, logs = read_threads(connection), read_logs(connection, first)
+    threads = with_former(read_threads(connection), read_history(connection), {}, first)
+    logs = read_logs(connection, first)
     if len(threads) > 1:
         # The log that one thread begins with reaches further back than what is to be read of the others.
         logs = read_logs(connection, min((log.first_scn for log in logs), default=first))

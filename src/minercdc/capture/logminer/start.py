@@ -16,10 +16,12 @@ from minercdc.capture.logminer.logs.redo_logs import (
     MinedElsewhere,
     begin_scn,
     read_ended,
+    read_history,
     read_logs,
     read_threads,
     select_logs,
     unique_logs,
+    with_former,
 )
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.source.log_mining import LogMiningConfig
@@ -117,13 +119,15 @@ def missing_redo(
         try:
             mined = MinedElsewhere(other, secondary.is_downstream) if other and secondary else None
             check_database(connection, position)
-            threads = read_threads(connection)
+            begins = {thread: mark.resume for thread, mark in position.threads.items()}
+            threads = with_former(read_threads(connection), read_history(connection), begins, position.start_scn)
+            if mined is not None:  # the last logs of a thread may still arrive
+                threads = [replace(one, last_sequence=0) for one in threads]
             first_scn = begin_scn(position, threads)
             logs = read_logs(connection, first_scn, config.archive_destination_name, mined)
             received = mined is not None and mined.is_downstream
             if received:
                 logs = unique_logs([*logs, *read_logs(connection, first_scn)])
-            begins = {thread: mark.resume for thread, mark in position.threads.items()}
             first, most = position.start_scn, max(len(logs), 1)
             archived_only = config.log_mining_archive_log_only_mode
             ended = read_ended(connection, first)

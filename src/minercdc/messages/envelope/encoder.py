@@ -27,7 +27,7 @@ from json.encoder import encode_basestring
 from typing import TypeAlias
 
 from minercdc import native
-from minercdc.errors import MissingKeyError, SchemaMismatchError, ValueDecodeError
+from minercdc.errors import DecodeError, MissingKeyError, SchemaMismatchError, ValueDecodeError
 from minercdc.messages import table_changes
 from minercdc.messages.dead_letter import dead_letter
 from minercdc.messages.envelope import connect_schema
@@ -154,9 +154,8 @@ class EnvelopeEncoder:
             return ()
         compiled = self._format if schema is self._schema else self._format_of(schema)
         if op is _UPDATE and before is not None and after is not None:
-            for i in compiled.key:
-                if before[i] != after[i] and before[i] is not UNAVAILABLE:
-                    return self._key_change(compiled, event)
+            if _changes_key(compiled, before, after):
+                return self._key_change(compiled, event)
             if self._skip_unchanged and is_unchanged(compiled.columns, event, before, after, lobs=self._lobs):
                 return ()
         if op is _DELETE and self._moved.holds(schema.id) and not self._moved.frees(event):
@@ -173,6 +172,21 @@ class EnvelopeEncoder:
         if op is _DELETE and key is not None and self._values.tombstones_on_delete:
             return (record, Record(compiled.topic, key, None))
         return (record,)
+
+    def leaves_out(self, event: ChangeEvent) -> bool:
+        """Whether `encode` makes no record of a change: its operation is skipped, or it changes nothing that is published. False, too, for
+        one of which it raises DecodeError. Raises ConfigError as `encode`."""
+        if event.op in self._skipped:
+            return True
+        before, after = event.before, event.after
+        if not self._skip_unchanged or event.op is not _UPDATE or before is None or after is None:
+            return False
+        try:
+            compiled = self._formats.of(event.schema)
+            changes_key = _changes_key(compiled, before, after)
+            return not changes_key and is_unchanged(compiled.columns, event, before, after, lobs=self._lobs)
+        except DecodeError:
+            return False
 
     def encode_run(self, run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
         """See `contracts.RunEncoder`; only where the native path is in use. Raises as `encode`."""
@@ -326,6 +340,10 @@ class EnvelopeEncoder:
         )
         key = f'{key_head}{{"databaseName":{database}}}{key_tail}'
         return Record(self._topics.schema_changes, key.encode(), value.encode(), partition=0)
+
+
+def _changes_key(compiled: TableFormat, before: Row, after: Row) -> bool:
+    return any(before[i] != after[i] and before[i] is not UNAVAILABLE for i in compiled.key)
 
 
 def _reselected(scn: Scn) -> Headers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from minercdc.config.messages.registries import Side
 from minercdc.config.transforms import field_options as options_of
 from minercdc.errors import ValueDecodeError
 from minercdc.messages.formats.connect import DATE, DECIMAL, TIME, TIMESTAMP, Schema
+from minercdc.messages.formats.plain import java_double, java_float
 from minercdc.messages.transforms.fields import members, on
 from minercdc.messages.transforms.record import BySchema, ConnectRecord, Transform, Typed, floating, typed
 from minercdc.messages.transforms.schemas import basics, fields_of, struct_like
@@ -87,7 +89,7 @@ def _casting(schema: Schema, target: str) -> Convert:
         if schema.get("name") == DECIMAL:
             value = Decimal(int.from_bytes(base64.b64decode(value), "big", signed=True)).scaleb(-scale)
         try:
-            return _cast(value, target)
+            return _cast_float(value, kind, target) if kind in ("float", "double") else _cast(value, target)
         except (ValueError, ArithmeticError):
             raise ValueDecodeError(f"{name}: {value} cannot be cast to {target}") from None
 
@@ -104,7 +106,7 @@ def _cast(value: Any, target: str) -> Any:
             if value.strip().lower() not in ("true", "false"):
                 raise ValueError(value)
             return value.strip().lower() == "true"
-        return bool(value)
+        return int(value) != 0  # as Java: of a number with decimals, what is before them counts
     if target in _BITS:
         number = int(value) if not isinstance(value, str) else int(Decimal(value.strip()))
         bits = _BITS[target]
@@ -112,7 +114,18 @@ def _cast(value: Any, target: str) -> Any:
             raise ValueError(value)
         return number
     found = float(value)
-    return floating(struct.unpack("<f", struct.pack("<f", found))[0] if target == "float32" else found)
+    return floating(float(java_float(found)) if target == "float32" else found)
+
+
+def _cast_float(value: float | str, kind: str, target: str) -> Any:
+    """A value of a float or double, of which NaN and the infinities are texts; as Java has it: a float is the number of 24 bits that its
+    digits stand for."""
+    number = struct.unpack("<f", struct.pack("<f", float(value)))[0] if kind == "float" else float(value)
+    if target == "string":
+        return java_float(number) if kind == "float" else java_double(number)
+    if target == "boolean" and not math.isfinite(number):
+        return math.isinf(number)
+    return _cast(number, target)
 
 
 # Java's SimpleDateFormat, as far as strftime has the like. Other letters are refused.

@@ -1,7 +1,8 @@
 """ExtractNewRecordState: the row in place of the envelope; and ExtractChangedRecordState, headers with the changed fields' names.
 
-The row is cut out of the envelope's text, which the encoder printed: within JSON no text has a quote that a comma or brace stands
-right before, so `},"after":` and `,"source":{"version":"` are members of the envelope, or of a struct in a column of such a name.
+The row is cut out of the text of an envelope that the encoder printed: within JSON no text has a quote that a comma or brace stands
+right before, so `},"after":` and `,"source":{"version":"` are members of the envelope, or of a struct in a column of such a name. An
+envelope of which another step left a member out, or to which one added a struct, is parsed.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ _TRANSACTION = ("id", "total_order", "data_collection_order")
 _OF_ENVELOPE = ("op", "ts_ms", "ts_us", "ts_ns")
 _ROWS = ("before", "after")
 _NESTED = ("struct", "array", "map")
+_PRINTED_FIRST = ("before", "after", "source")
 _VALUE = rb'("(?:[^"\\]|\\.)*"|[^,}]*)'
 _NO_TRANSACTION = b',"transaction":null'
 DELETED = "__deleted"
@@ -96,8 +98,7 @@ class Reference:
 
         The member of `source` is the first of its name, that of the envelope the last.
         """
-        source = _find(envelope, "source")
-        if source is None or any(field["type"] in _NESTED for field in source["fields"]):
+        if not _is_as_printed(envelope):
             return None
         parent = _find(envelope, self.struct) if self.struct else envelope
         field = _find(parent, self.field) if parent is not None else None
@@ -120,6 +121,19 @@ def _group(match: re.Match[bytes] | None) -> bytes:
 
 def _find(schema: Schema, name: str) -> Schema | None:
     return next((field for field in schema.get("fields", ()) if field["field"] == name), None)
+
+
+def _is_as_printed(envelope: Schema) -> bool:
+    """Whether the envelope has its rows and `source` first, as the encoder prints them, and no struct but `transaction` after them: no
+    other member has the names that its text is searched for."""
+    fields = envelope["fields"]
+    if tuple(field["field"] for field in fields[:3]) != _PRINTED_FIRST or not fields[2].get("fields"):
+        return False
+    source, transaction = fields[2]["fields"], next((f["fields"] for f in fields if f["field"] == "transaction"), ())
+    others = [field for field in fields[3:] if field["field"] != "transaction"]
+    return bool(source[0]["field"] == "version" and source[0]["type"] == "string") and not any(
+        field["type"] in _NESTED for field in (*source, *transaction, *others)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +205,7 @@ class _Unwrap:
         row = {**bare(after), "optional": False}  # as Debezium: a record has its row, or no value
         headers = [(reference, schema) for reference in self._headers if (schema := reference.schema_in(envelope))]
         names = {field["field"] for field in row["fields"]}
-        cut = _parsed if names & {"after", "source"} else _cut
+        cut = _parsed if names & {"after", "source"} or not _is_as_printed(envelope) else _cut
         is_parsed = bool(headers) or any(take is None for *_, take in added)
         has_rows = any(reference.is_of_row for reference in (*(r for _, r, _ in added), *(r for r, _ in headers)))
         written = struct_like(row, [*row["fields"], *members]) if members else row
@@ -297,7 +311,7 @@ def _cut(text: bytes) -> Cut:
 
 def _parsed(text: bytes) -> Cut:
     envelope = json.loads(text)
-    rows = [None if (row := envelope.pop(name)) is None else to_json(row) for name in ("before", "after")]
+    rows = [None if (row := envelope.pop(name, None)) is None else to_json(row) for name in ("before", "after")]
     return rows[0], rows[1], to_json(envelope)
 
 

@@ -3,6 +3,8 @@
 MOVE, SHRINK, SPLIT ..           a table that is read in order of ROWID is read again from its first row
 EXCHANGE, DROP PARTITION ..      so is every table: rows that came may lie before those that are read
 FLASHBACK .. TO BEFORE DROP      likewise
+RENAME of another table to this  a table that is partly read is read again from its first row: the rows that came with the
+                                 name are not in redo. So is one that was dropped and is created again
 TRUNCATE of the whole table      is a change of the stream, see `window.Changes`
 """
 
@@ -18,16 +20,22 @@ from minercdc.stream.offset import AdHocSnapshot, TableRead
 
 
 class Untraced(Enum):
-    """NOTHING: redo has all that the DDL does to rows. MOVED: rows have other ROWIDs. LOST: rows went or came."""
+    """NOTHING: redo has all that the DDL does to rows. MOVED: rows have other ROWIDs. LOST: rows went or came. OTHER: the name is that
+    of another table."""
 
     NOTHING = auto()
     MOVED = auto()
     LOST = auto()
+    OTHER = auto()
 
 
 def untraced_by(change: SchemaChange) -> Untraced:
     """What the DDL of a change does to the rows of the change's table that redo does not show."""
-    if not change.ddl or change.after is None or change.truncate:
+    if change.after is None or change.truncate:
+        return Untraced.NOTHING
+    if change.before is None:
+        return Untraced.OTHER
+    if not change.ddl:
         return Untraced.NOTHING
     statement = parse_ddl(change.ddl)
     if isinstance(statement, TruncateTable):
@@ -42,4 +50,4 @@ def from_the_first_row(snapshot: AdHocSnapshot, table: TableRead, untraced: Untr
     key."""
     if untraced is Untraced.NOTHING or not (table.last or table.maximum):
         return False
-    return untraced is Untraced.LOST or snapshot.blocking or ROWID in table.order
+    return untraced is not Untraced.MOVED or snapshot.blocking or ROWID in table.order

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.unit.capture.logminer.redo import (
     A,
     B,
@@ -17,6 +18,7 @@ from tests.unit.capture.logminer.redo import (
 )
 
 from minercdc.capture.logminer.buffer.assembler import Pass
+from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.session.row import ZERO_XID, LogMinerRow
 from minercdc.stream.events import ChangeEvent, Op, Progress
 
@@ -189,6 +191,40 @@ def test_commits_wait_until_the_other_threads_are_read_that_far(tmp_path: Path) 
         events = again.read(merged)
         assert changes(events) == [("u", "1"), ("u", "1"), ("d", "1")]
         assert [e.after and e.after[1] for e in events if isinstance(e, ChangeEvent)] == ["6", "7", None]
+
+
+@pytest.mark.parametrize("scns", [(180, 140), (180, 160)], ids=["the later one comes at once", "both wait"])
+def test_a_held_commit_is_not_taken_for_delivered_after_a_later_one_of_a_lower_scn(
+    tmp_path: Path, scns: tuple[int, int]
+) -> None:
+    """SCNs go up and down along the redo of a thread."""
+    redo = Redo()
+    for number, transaction in enumerate((A, B), 1):
+        redo.insert(transaction, number)
+        redo.commit(transaction)
+    rows = list(redo.rows)
+    rows[1], rows[3] = rows[1]._replace(scn=scns[0]), rows[3]._replace(scn=scns[1])
+    miner = Miner(tmp_path)
+    first = changes(miner.read(rows, Pass((), {}, bound=150)))
+    position = miner.assembly.position()
+    assert first + changes(miner.read(rows)) == [("c", "2"), ("c", "1")]
+    assert ("c", "1") in changes(Miner(tmp_path, position).read(rows)), "a restart has it, too"
+
+
+def test_held_commits_that_are_released_are_delivered_for_the_position(tmp_path: Path) -> None:
+    one = Redo(thread=1)
+    for number, transaction in enumerate((A, B, C), 1):
+        one.insert(transaction, number)
+        one.commit(transaction)
+    miner = Miner(tmp_path)
+    bound = one.rows[1].scn
+    assert miner.read(one.rows, Pass((), {}, bound=bound)) == []
+    for event in miner.read(one.rows):
+        if isinstance(event, Progress) and event.committed is not None:
+            assert isinstance(event.position, LogMinerPosition)
+            left = changes(Miner(tmp_path, event.position).read(one.rows))
+            done = [A, B, C].index(bytes.fromhex(event.committed.id)) + 1
+            assert left == [("c", str(number)) for number in range(done + 1, 4)]
 
 
 def test_ddl_waits_like_commits(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from minercdc.capture.logminer.logs.arrived import before_holes, is_unbroken, with_redo_to_come
 from minercdc.capture.logminer.logs.redo_logs import (
     NO_BOUND,
+    Ended,
     LogFile,
     LogSelection,
     RedoThread,
@@ -20,6 +21,7 @@ from minercdc.capture.logminer.logs.redo_logs import (
     select_logs,
     switched_scn,
     unique_logs,
+    with_former,
 )
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
 from minercdc.capture.logminer.session.pacing import next_window
@@ -168,6 +170,56 @@ def test_every_thread_covers_the_beginning_of_the_range() -> None:
     selection = selected(*logs, threads=(OPEN, two, closed), marks=marks)
     assert selection.start_scn == 300
     assert sequences(selection) == [(1, 3), (1, 4), (1, 5), (2, 3), (2, 4), (2, 5), (2, 6), (3, 2)]
+
+
+FORMER = {1: Ended(6, 100, 700), 2: Ended(5, 100, 600)}
+
+
+def test_a_thread_whose_log_groups_are_dropped_is_read_to_its_end() -> None:
+    """V$THREAD does not list the thread of an instance that was deleted."""
+    logs = [log(3), log(4), log(5), log(6), current(7), log(4, 2), log(5, 2)]
+    for marks, start in (({1: log_start(6), 2: log_start(5)}, 0), ({1: log_start(6)}, 500)):
+        threads = with_former([OPEN], FORMER, marks, start)
+        assert [one.number for one in threads] == [1, 2]
+        assert begin_scn(LogMinerPosition({1: ThreadMark(log_start(6), 600)}, start_scn=500), threads) == 500
+        selection = selected(*logs, threads=threads, marks=marks, start=start)
+        assert (2, 5) in sequences(selection)
+        assert selection.complete[2] == 5
+
+
+def test_a_thread_whose_log_groups_are_dropped_is_no_thread_any_more_once_it_is_read() -> None:
+    assert with_former([OPEN], FORMER, {1: log_start(6), 2: log_start(6)}, 0) == [OPEN]
+    assert with_former([OPEN], FORMER, {1: log_start(6)}, 600) == [OPEN]
+
+
+@pytest.mark.parametrize(
+    ("there", "marks", "start", "named"),
+    [
+        ([], {1: log_start(6), 2: log_start(4)}, 0, "thread 2: log sequences 4 to 5 "),
+        ([], {1: log_start(6), 2: log_start(5)}, 0, "thread 2: log sequence 5 "),
+        ([log(4, 2)], {1: log_start(6), 2: log_start(4)}, 0, "thread 2: log sequence 5 .SCN 500 to"),
+        ([], {1: log_start(6)}, 500, "thread 2: log sequence 5 "),
+        ([], {}, 550, "thread 2: log sequence 5 "),
+    ],
+)
+@pytest.mark.parametrize("listed", [[OPEN], [OPEN, RedoThread(2, False, 599, 0, 600)]], ids=["dropped", "disabled"])
+@pytest.mark.parametrize("archived_only", [False, True])
+def test_last_logs_of_a_former_thread_that_are_gone_are_a_gap(
+    there: Any, marks: Any, start: int, named: str, listed: Any, archived_only: bool
+) -> None:
+    threads = with_former(listed, FORMER, marks, start)
+    ended = {} if len(marks) == 2 else {1: 4, 2: 4}
+    logs = [log(5), log(6), current(7), *there]
+    with pytest.raises(LogGapError, match=named):
+        select_logs(logs, threads, marks, start, 99, archived_only=archived_only, ended=ended)
+
+
+def test_the_last_log_of_a_disabled_thread_may_wait_for_its_archiving() -> None:
+    gone = RedoThread(2, False, 599, 0, 600, last_sequence=5)
+    logs = [log(4), log(5), log(6), current(7), log(4, 2), log(5, 2, archived=False)]
+    marks = {1: log_start(6), 2: log_start(5)}
+    assert (2, 5) not in sequences(select_logs(logs, [OPEN, gone], marks, 0, 99, archived_only=True))
+    assert (2, 5) in sequences(select_logs(logs, [OPEN, gone], marks, 0, 99))
 
 
 def test_a_disabled_thread_is_read_to_its_end() -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.unit.capture.logminer.test_logs import OPEN, current, log, selected, sequences
 
 from minercdc.capture.logminer.logs.redo_logs import RedoThread, select_logs
+from minercdc.capture.logminer.logs.window import LogWindow
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
 from minercdc.capture.logminer.start import missing_redo
 from minercdc.config.source.log_mining import LogMiningConfig
@@ -74,11 +75,13 @@ def test_a_thread_that_was_enabled_later_begins_with_number_1_or_the_log_that_ho
 class Database:
     """A connection to a database with one thread, enabled at SCN 2000001, and logs 8 (archived) and 9 (current).
 
-    :ivar ended: what V$LOG_HISTORY has: number, SCN of the end.
+    :param ended: what V$LOG_HISTORY has: number, SCN of the end.
+    :param former: archived logs of thread 2, whose log groups are dropped: number, first and next SCN, whether the file is there.
     """
 
-    def __init__(self, *ended: tuple[int, int]) -> None:
+    def __init__(self, *ended: tuple[int, int], former: tuple[tuple[int, int, int, bool], ...] = ()) -> None:
         self._ended = ended
+        self._former = former
         self._rows: list[tuple[Any, ...]] = []
 
     def cursor(self) -> Database:
@@ -94,12 +97,18 @@ class Database:
         pass
 
     def execute(self, sql: str, binds: Any = None) -> None:
-        if "V$LOG_HISTORY" in sql:
+        if "MIN(H.FIRST_CHANGE#)" in sql:
+            numbers, firsts, nexts = ([log[i] for log in self._former] for i in range(3))
+            self._rows = [(2, max(numbers), min(firsts), max(nexts))] if self._former else []
+        elif "V$LOG_HISTORY" in sql:
             before = [sequence for sequence, end in self._ended if end <= binds["scn"]]
             self._rows = [(1, max(before))] if before else []
         elif "V$ARCHIVED_LOG" in sql:
             found = (1, 8, 2_002_343, 2_003_000, "8.arc", "LOG_ARCHIVE_DEST_1", 1, 0)
-            self._rows = [found] if found[3] > binds["scn"] else []
+            logs = [found]
+            for number, first, next_, is_there in self._former:
+                logs += [(2, number, first, next_, f"2_{number}.arc", "LOG_ARCHIVE_DEST_1", 1, 0)] if is_there else []
+            self._rows = [log for log in logs if log[3] > binds["scn"]]
         elif "V$LOG " in sql:
             self._rows = [(1, 9, 2_003_000, 0, "CURRENT", "redo.log", 1)]
         elif "V$THREAD" in sql:
@@ -115,6 +124,7 @@ class Database:
         return iter(self._rows)
 
 
+FORMER = (4, 2_002_500, 2_002_600), (5, 2_002_600, 2_002_700)
 DBID = 4_711
 HISTORY = [(number, 2_000_001 + 334 * number) for number in range(1, 7)] + [(7, 2_002_343), (8, 2_003_000)]
 
@@ -171,3 +181,53 @@ def test_a_position_of_another_database_is_no_position_of_this_one(
     monkeypatch.setattr(present_scn, "PATIENCE", 0.0)
     gap = gap_from(position, *HISTORY)
     assert gap is None if says is None else gap is not None and says in gap
+
+
+@pytest.mark.parametrize(
+    ("there", "mark", "gap"),
+    [
+        ((True, True), 4, None),
+        ((False, True), 5, None),
+        ((False, False), 6, None),
+        ((True, False), 4, "redo thread 2: log sequence 5 (SCN 2002600 to 2002700) is neither online"),
+        ((False, False), 4, "redo thread 2: log sequences 4 to 5 (SCN 2002400 to 2002700) are neither online"),
+        ((False, False), None, "redo thread 2: log sequences 1 to 5 "),
+    ],
+)
+def test_redo_of_a_thread_without_log_groups_is_needed(there: Any, mark: int | None, gap: str | None) -> None:
+    """V$THREAD does not list the thread of an instance that was deleted while the connector was down."""
+    former = tuple((*log, is_there) for log, is_there in zip(FORMER, there, strict=True))
+    database: Any = Database(*HISTORY, former=former)
+    threads = {1: ThreadMark(log_start(8), 2_002_400)} | (
+        {} if mark is None else {2: ThreadMark(log_start(mark), 2_002_500)}
+    )
+    position = LogMinerPosition(threads, start_scn=2_002_400)
+    found = missing_redo(lambda: database, position, LogMiningConfig.model_validate({}))
+    assert (found and found.message[: len(gap or "")]) == gap
+
+
+def test_a_pass_reads_the_logs_of_a_thread_without_log_groups() -> None:
+    database: Any = Database(*HISTORY, former=tuple((*log, True) for log in FORMER))
+    start = LogMinerPosition({1: ThreadMark(log_start(8), 2_002_400), 2: ThreadMark(log_start(4), 2_002_500)})
+    assembly: Any = Assembly(start)
+    window = LogWindow(LogMiningConfig.model_validate({}), lobs=False, dictionary=None)
+    for _ in range(2):
+        logs = window.choose(database, assembly, 2_002_400)
+        assert sequences(logs.selection) == [(1, 8), (1, 9), (2, 4), (2, 5)]
+    assembly.start = LogMinerPosition({1: ThreadMark(log_start(9), 2_003_000), 2: ThreadMark(log_start(6), 2_002_700)})
+    assert sequences(window.choose(database, assembly, 2_002_400).selection) == [(1, 9)]
+
+
+class Assembly:
+    """Where the next pass begins."""
+
+    committed = False
+
+    def __init__(self, start: LogMinerPosition) -> None:
+        self.start = start
+
+    def position(self) -> LogMinerPosition:
+        return self.start
+
+    def begins(self) -> dict[int, RedoAddress]:
+        return {thread: mark.resume for thread, mark in self.start.threads.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -156,6 +157,35 @@ def test_a_key_for_rows_without_one_gives_them_partitions_by_key() -> None:
 def test_fields_are_cast(spec: str, expected: dict[str, Any]) -> None:
     ((_, value),) = flat("Cast$Value", {"spec": spec})
     assert value.items() >= expected.items()
+
+
+FLOATS = replace(
+    ORDERS,
+    id=ORDERS.id._replace(table="FLOATS"),
+    columns=(Column("ID", "NUMBER", 9, 0), Column("BF", "BINARY_FLOAT"), Column("BD", "BINARY_DOUBLE")),
+    stored=("ID", "BF", "BD"),
+)
+
+
+@pytest.mark.parametrize(
+    ("single", "double", "target", "expected"),
+    [
+        ("1.6777216E+007", "1.23456789E+007", "string", ("1.6777216E7", "1.23456789E7")),
+        ("1.0E-005", "1.0E+022", "string", ("1.0E-5", "1.0E22")),
+        ("1.5", "-0.1", "string", ("1.5", "-0.1")),
+        ("NaN", "-Infinity", "string", ("NaN", "-Infinity")),
+        ("1.0E-001", "1.0E-001", "float32", (0.1, 0.1)),
+        ("1.0E-001", "1.0E-001", "float64", (0.10000000149011612, 0.1)),
+        ("-5.0E-001", "9.9E-001", "boolean", (False, False)),
+        ("1.5", "-2.0E+000", "boolean", (True, True)),
+        ("NaN", "Infinity", "boolean", (False, True)),
+    ],
+)
+def test_floats_are_cast_as_by_java(single: str, double: str, target: str, expected: tuple[Any, Any]) -> None:
+    """tests/parity/test_transforms.py compares them with Connect."""
+    row = event(Op.CREATE, None, ("1", single, double), FLOATS)
+    ((_, value),) = flat("Cast$Value", {"spec": f"BF:{target},BD:{target}"}, row)
+    assert (value["BF"], value["BD"]) == expected
 
 
 def test_a_whole_key_is_cast() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.unit.messages.test_envelope import NEW, ORDERS, PAID, TX, encoder, event
-from tests.unit.messages.transforms.made import DEBEZIUM, UNWRAP, chain, parsed, records
+from tests.unit.messages.transforms.made import DEBEZIUM, KAFKA, UNWRAP, chain, parsed, records
 
 from minercdc.errors import ConfigError, DecodeError
 from minercdc.schema.table import Column, TableSchema
@@ -29,6 +29,51 @@ def test_the_row_after_stands_in_place_of_the_envelope() -> None:
 def test_the_text_of_the_row_is_the_encoders_own() -> None:
     (plain,) = records(chain((UNWRAP, {})), INSERT)
     assert plain.value == b'{"ORDER_ID":70021,"STATUS":"NEW","TOTAL":"Bdw=","CREATED":1789986600000}'
+
+
+@pytest.mark.parametrize(
+    ("options", "added"),
+    [
+        ({}, {}),
+        ({"add.fields": "op"}, {"__op": "d"}),
+        ({"add.fields": "op,source.scn"}, {"__op": "d"}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "step",
+    [
+        ("ReplaceField$Value", {"exclude": "source"}),
+        ("ReplaceField$Value", {"exclude": "source,transaction"}),
+        ("ReplaceField$Value", {"include": "before,after,op"}),
+        ("ReplaceField$Value", {"renames": "source:src"}),
+    ],
+    ids=str,
+)
+def test_an_envelope_without_all_of_its_members_has_its_row(step: Any, options: Any, added: Any) -> None:
+    """The text is not searched for members that a step before took out."""
+    unwrap = (UNWRAP, {"delete.tombstone.handling.mode": "rewrite", **options})
+    found = records(chain((f"{KAFKA}{step[0]}", step[1]), unwrap), INSERT, DELETE)
+    rows = [parsed(record.value) for record in found]
+    kept = {name: rows[0].pop(name) for name in added}
+    assert rows[0] == {**ROW, "__deleted": "false"}
+    assert kept == dict.fromkeys(added, "c")
+    assert rows[1] == {**ROW, "STATUS": "PAID", "__deleted": "true", **added}
+
+
+def test_a_row_is_there_though_the_one_before_is_not() -> None:
+    (insert, delete) = records(chain((f"{KAFKA}ReplaceField$Value", {"exclude": "before"}), (UNWRAP, {})), INSERT, DELETE)
+    assert (parsed(insert.value), delete.value) == (ROW, None)
+
+
+def test_members_of_a_struct_that_a_step_added_are_not_taken_for_the_envelopes() -> None:
+    copied = (
+        (f"{KAFKA}HeaderFrom$Value", {"fields": "source", "headers": "s", "operation": "copy"}),
+        (f"{DEBEZIUM}HeaderToValue", {"headers": "s", "fields": "copied", "operation": "move"}),
+    )
+    (plain,) = records(chain((UNWRAP, {"add.fields": "ts_ms"})), INSERT)
+    (record,) = records(chain(*copied, (UNWRAP, {"add.fields": "ts_ms"})), INSERT)
+    assert record.value == plain.value
 
 
 def test_the_schema_is_the_rows_own() -> None:

@@ -80,6 +80,10 @@ class BufferedAssembly:
         self._bound = NO_BOUND
         self._held: list[tuple[int, int, LogMinerRow, RedoAddress | None]] = []
         self._holding = itertools.count()
+        # A commit that is held may be released after later ones of its thread, whose SCNs are lower. So the marks of the start say
+        # what an earlier run has delivered, and a position has the mark from before such a commit.
+        self._before = {thread: mark.last_commit for thread, mark in start.threads.items()}
+        self._before_held: dict[int, RedoAddress | None] = {}
         self._keeping: Keeping | None = None
         # Row 0 of the record: after a restart, commits say what is dropped, not counted rows.
         self._threads = {thread: _Reading(mark.resume.rs_id, scn=mark.resume_scn) for thread, mark in start.threads.items()}
@@ -248,6 +252,7 @@ class BufferedAssembly:
                 continue
             resume, scn = self._oldest(thread, RedoAddress(at.rs_id), at.scn)
             done = self._delivery.threads[thread]
+            last_commit = self._delivered_to(thread, done.last_commit)
             for _, _, row, place in self._held:
                 if row.thread == thread and place is not None and place.rs_id < resume.rs_id:
                     resume, scn = RedoAddress(place.rs_id), row.scn  # DDL, of which nothing is buffered
@@ -255,9 +260,7 @@ class BufferedAssembly:
             floor, floor_scn = self._keeping.floors.get(thread, (None, 0)) if self._keeping else (None, 0)
             if floor is not None and floor.rs_id < resume.rs_id:
                 resume, scn = floor, floor_scn
-            threads[thread] = ThreadMark(
-                resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl, floor, floor_scn
-            )
+            threads[thread] = ThreadMark(resume, scn, last_commit, done.last_commit_scn, done.last_ddl, floor, floor_scn)
         given_up = frozenset(xid.hex() for xid in self._buffer.given_up)
         kept = (tuple(self._keeping.kept.values()), self._keeping.version) if self._keeping else ((), 0)
         start = self._start
@@ -323,12 +326,16 @@ class BufferedAssembly:
 
     def _hold(self, row: LogMinerRow, place: RedoAddress | None) -> None:
         heapq.heappush(self._held, (row.scn, next(self._holding), row, place))
+        if row.code == OpCode.COMMIT and (done := self._delivery.threads.get(row.thread)) is not None:
+            self._before_held.setdefault(row.thread, done.last_commit)
 
     def _release(self, before_scn: int) -> Iterator[Event]:
         """Yield the events of the held COMMITs and DDL below `before_scn`, in order of SCN, and hold them no longer; not
         of those at the pass's bound or above it."""
         while self._held and self._held[0][0] < min(before_scn, self._bound):
             _, _, row, place = heapq.heappop(self._held)
+            if not any(held.thread == row.thread and held.code == OpCode.COMMIT for _, _, held, _ in self._held):
+                self._before_held.pop(row.thread, None)
             if row.code == OpCode.DDL:
                 yield from self._delivery.ddl(row, place, self.position)
             else:
@@ -341,8 +348,21 @@ class BufferedAssembly:
         delivered = self._note_commit(row, place, transaction) or self._delivery.is_snapshot(row)
         yield from self._delivery.commit(row, transaction, delivered, self.position)
 
+    def _delivered_to(self, thread: int, last: RedoAddress | None) -> RedoAddress | None:
+        """The mark of the commits of a thread, up to which all are delivered; `last`, unless an earlier one is held still.
+
+        :param last: the last that is delivered.
+        """
+        if thread in self._before_held:
+            held = [place for _, _, row, place in self._held if row.thread == thread and row.code == OpCode.COMMIT and place]
+            if last is not None and held and min(held) < last:
+                return self._before_held[thread]
+            self._before_held[thread] = last
+        return last
+
     def _note_commit(self, row: LogMinerRow, place: RedoAddress | None, transaction: Transaction | None) -> bool:
-        """Move the thread's mark of commits on to this COMMIT. True when the mark had passed it before: it is delivered.
+        """Move the thread's mark of commits on to this COMMIT. True when the mark had passed it at the start: it is delivered. Within
+        a run nothing comes twice.
 
         :param place: None: the row has no address. Then the mark stays, and the SCN decides.
         """
@@ -351,7 +371,8 @@ class BufferedAssembly:
             return False
         if place is None:
             return row.scn < done.last_commit_scn
-        if done.last_commit is not None and place <= done.last_commit:
+        before = self._before.get(row.thread)
+        if before is not None and place <= before:
             return True
         self._delivery.note_commit(row.thread, place, row.scn)
         return False

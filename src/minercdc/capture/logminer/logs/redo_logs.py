@@ -8,7 +8,7 @@ end in the CURRENT log of an open thread, or earlier when the number of logs is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import oracledb
@@ -50,6 +50,11 @@ _ENDED = (
     "SELECT H.THREAD#, MAX(H.SEQUENCE#) FROM V$LOG_HISTORY H JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = H.RESETLOGS_CHANGE#"
     " WHERE H.NEXT_CHANGE# <= :scn GROUP BY H.THREAD#"
 )
+# When an instance is deleted, its thread is disabled and its log groups are dropped: V$THREAD need not list it any more.
+_HISTORY = (
+    "SELECT H.THREAD#, MAX(H.SEQUENCE#), MIN(H.FIRST_CHANGE#), MAX(H.NEXT_CHANGE#) FROM V$LOG_HISTORY H"
+    " JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = H.RESETLOGS_CHANGE# GROUP BY H.THREAD#"
+)
 _BEGINS = "SELECT THREAD#, SEQUENCE#, FIRST_CHANGE# FROM V$LOG WHERE STATUS <> 'UNUSED'"
 NO_BOUND: Final = 1 << 64
 _THREADS = "SELECT THREAD#, STATUS, ENABLED, LAST_REDO_CHANGE#, ENABLE_CHANGE#, DISABLE_CHANGE# FROM V$THREAD"
@@ -89,6 +94,7 @@ class RedoThread:
     :param last_scn: everything up to it is in the log files.
     :param enabled_scn: when the thread was enabled; it has no redo before.
     :param disabled_scn: when it was disabled; it has none after. 0: it is enabled.
+    :param last_sequence: number of the last log that it ended, of one that is disabled or has no log groups any more; 0: not known.
     """
 
     number: int
@@ -96,11 +102,24 @@ class RedoThread:
     last_scn: int
     enabled_scn: int
     disabled_scn: int = 0
+    last_sequence: int = 0
 
     def is_down_since(self, scn: int) -> bool:
         """Whether the thread has no redo after `scn`. It may have logs all the same: those of closed threads are switched and
         archived, too."""
         return not self.is_open and self.last_scn <= scn
+
+
+class Ended(NamedTuple):
+    """The logs that a thread has ended in this incarnation, be their files there or not.
+
+    :param sequence: number of the last one.
+    :param first_scn: with which the first one that is known begins; `next_scn` where the last one ends.
+    """
+
+    sequence: int
+    first_scn: int
+    next_scn: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +167,35 @@ def read_threads(connection: oracledb.Connection) -> list[RedoThread]:
             for number, status, enabled, last, enabled_at, disabled_at in cursor
             if enabled != "DISABLED" or disabled_at
         ]
+
+
+def read_history(connection: oracledb.Connection) -> dict[int, Ended]:
+    """What each thread of this incarnation has ended. Raises as `read_threads`."""
+    with oracle_errors("reading V$LOG_HISTORY"), connection.cursor() as cursor:
+        cursor.execute(_HISTORY)
+        return {int(thread): Ended(*map(int, ended)) for thread, *ended in cursor}
+
+
+def with_former(
+    threads: Sequence[RedoThread], history: Mapping[int, Ended], begins: Mapping[int, RedoAddress], start_scn: int
+) -> list[RedoThread]:
+    """The threads, those that are disabled with their last log; and those that V$THREAD does not list any more, as when their log
+    groups are dropped, as long as some of their redo is not read.
+
+    :param begins: per thread, the redo address to go on from.
+    :param start_scn: where threads without one begin.
+    """
+    found = [
+        replace(one, last_sequence=history[one.number].sequence) if one.disabled_scn and one.number in history else one
+        for one in threads
+    ]
+    listed = {one.number for one in threads}
+    for number, ended in sorted(history.items()):
+        is_read = begins[number].sequence > ended.sequence if number in begins else ended.next_scn <= start_scn
+        if number not in listed and not is_read:
+            at = ended.next_scn
+            found.append(RedoThread(number, False, at - 1, ended.first_scn, at, ended.sequence))
+    return found
 
 
 def read_logs(
@@ -257,6 +305,7 @@ def select_logs(
         for threads without a mark.
     :param received: the logs are those that a downstream database has received.
     """
+    there = logs
     if archived_only:
         logs = [log for log in logs if log.archived]
     chains: dict[int, list[LogFile]] = {}
@@ -268,6 +317,7 @@ def select_logs(
         own = [log for log in logs if log.thread == thread.number]
         try:
             first = _first_wanted(thread, own, marks, start_scn, (ended or {}).get(thread.number, 0), archived_only)
+            _check_end(thread, [log for log in there if log.thread == thread.number], first, start_scn)
             chain = _chain(thread, own, first, start_scn, archived_only)
         except MissingLogError as missing:
             raise missing.gap(received=received) from None
@@ -292,6 +342,24 @@ def select_logs(
     return LogSelection(tuple(files), begin, complete, bound, is_capped)
 
 
+def _check_end(thread: RedoThread, logs: Sequence[LogFile], first: int | None, start_scn: int) -> None:
+    """Raises MissingLogError where the last logs of a thread that has no CURRENT one any more are not listed, online or archived.
+
+    :param first: sequence number of the first log that is wanted; None for none.
+    """
+    newest = max(logs, key=lambda log: log.sequence, default=None)
+    if (
+        first is None
+        or thread.is_open
+        or thread.last_sequence < first
+        or (newest and thread.last_sequence <= newest.sequence)
+    ):
+        return
+    if newest is None or newest.sequence < first:
+        raise MissingLogError(thread.number, first, thread.last_sequence, start_scn, thread.disabled_scn)
+    raise MissingLogError(thread.number, newest.sequence + 1, thread.last_sequence, newest.next_scn, thread.disabled_scn)
+
+
 def _first_wanted(
     thread: RedoThread,
     logs: Sequence[LogFile],
@@ -303,7 +371,7 @@ def _first_wanted(
     """Sequence number of the first log of a thread, None when nothing of it is wanted. Parameters as of `select_logs`."""
     if thread.number in marks:
         return marks[thread.number].sequence
-    if thread.is_down_since(start_scn) or (archived_only and not logs):
+    if thread.is_down_since(start_scn) or (archived_only and not logs and not thread.last_sequence):
         return None
     return _first_sequence(thread, logs, start_scn, ended)
 
@@ -359,7 +427,8 @@ def _chain(
 def _first_sequence(thread: RedoThread, logs: Sequence[LogFile], start_scn: int, ended: int) -> int | None:
     """Sequence number of the log that holds `start_scn`; of a thread that was down then, the one that follows the last that it
     wrote before; the thread's first log when it was enabled later, which is number 1 of the incarnation, or the one that
-    holds the SCN of enabling; None when the thread ended before `start_scn`.
+    holds the SCN of enabling; None when the thread ended before `start_scn`. Of a thread whose logs are gone, the number
+    after the last that ended by then.
 
     :param ended: the last log that ended at or before `start_scn`, 0: not known.
     """
@@ -370,7 +439,7 @@ def _first_sequence(thread: RedoThread, logs: Sequence[LogFile], start_scn: int,
     if not later:
         if not logs and thread.is_open:
             raise MissingLogError(thread.number, 0, 0, start_scn, 0)
-        return None
+        return ended + 1 if thread.last_sequence else None
     first = min(later, key=lambda log: log.sequence)
     ended = max([ended, *(log.sequence for log in logs if log.first_scn <= start_scn)])
     begins_thread = first.first_scn <= thread.enabled_scn and (first.current or thread.enabled_scn < first.next_scn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import oracledb
@@ -11,14 +11,17 @@ import oracledb
 from minercdc.capture.logminer.buffer.assembler import Assembly
 from minercdc.capture.logminer.logs.arrived import before_holes, is_unbroken, with_redo_to_come
 from minercdc.capture.logminer.logs.redo_logs import (
+    Ended,
     LogSelection,
     MinedElsewhere,
     RedoThread,
     begin_scn,
     read_ended,
+    read_history,
     read_logs,
     read_threads,
     select_logs,
+    with_former,
 )
 from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.session.pacing import next_window
@@ -34,12 +37,13 @@ class PassLogs:
 
     :param complete_scn: every commit at or below it was in redo when the logs were listed, with `log.mining.archive.log.only.mode`
         in these logs; 0 when that is not known, as when no thread is open.
-    :param several_open_threads: more than one redo thread is being written; False with `log.mining.archive.log.only.mode`.
+    :param several_threads: more than one redo thread is being written, or may be before the pass is over: one that is enabled is opened
+        when its instance starts. False with `log.mining.archive.log.only.mode`.
     """
 
     selection: LogSelection
     complete_scn: int
-    several_open_threads: bool
+    several_threads: bool
 
 
 class LogWindow:
@@ -58,6 +62,7 @@ class LogWindow:
         self._most = config.log_mining_log_count_min
         self._read: tuple[LogSelection, Mapping[int, RedoAddress]] | None = None  # the last pass, and where it has come to
         self._listed: frozenset[tuple[int, int]] = frozenset()
+        self._history: tuple[object, Mapping[int, Ended]] | None = None  # and of which threads and logs it was read
 
     def choose(
         self,
@@ -77,14 +82,14 @@ class LogWindow:
             was written to the redo is not archived yet.
         :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them.
         """
-        threads = read_threads(connection)
+        threads = self._threads(connection, assembly, start_scn, mined)
         begin = begin_scn(assembly.position(), threads)
         selection = self._selection(connection, assembly, threads, begin, start_scn, mined)
         if mined is not None and self._read == (selection, assembly.begins()):
             selection = _NOTHING
         if self._config.log_mining_archive_log_only_mode:
             return PassLogs(selection, selection.complete_scn, False)
-        return PassLogs(selection, _complete_scn(threads), sum(thread.is_open for thread in threads) > 1)
+        return PassLogs(selection, _complete_scn(threads), sum(not thread.disabled_scn for thread in threads) > 1)
 
     def is_archived(self, connection: oracledb.Connection, assembly: Assembly) -> bool:
         """Whether the database has archived redo that is not read, and that was not listed: the one in which LogMiner runs
@@ -109,6 +114,18 @@ class LogWindow:
         self._read = selection, dict(assembly.begins())
         if selection.is_capped:
             self._most = next_window(self._most, self._config.log_mining_log_count_min, seconds, selection.bytes)
+
+    def _threads(
+        self, connection: oracledb.Connection, assembly: Assembly, start_scn: int, mined: MinedElsewhere | None
+    ) -> list[RedoThread]:
+        """The threads that have redo to read, those without log groups among them. V$LOG_HISTORY is long: it is read when threads or
+        their logs are others than before. In another database than the source the last logs of a thread may still arrive."""
+        threads = read_threads(connection)
+        of = frozenset((one.number, one.disabled_scn) for one in threads), frozenset(number for number, _ in self._listed)
+        if self._history is None or self._history[0] != of:
+            self._history = of, read_history(connection)
+        found = with_former(threads, self._history[1], assembly.begins(), start_scn)
+        return found if mined is None else [replace(one, last_sequence=0) for one in found]
 
     def _selection(
         self,
