@@ -12,7 +12,7 @@ from rich.console import Console
 from bench.capacity_stages import CAPACITY_STAGES
 from bench.catch_up_stages import CATCH_UP_STAGES
 from bench.format_stages import FORMAT_STAGES
-from bench.lake_stages import LAKE_STAGES
+from bench.lake_stages import FORMATS, lake_stages
 from bench.latency_stages import LATENCY_STAGES
 from bench.path_stages import PATH_STAGES
 from bench.processes import Sandbox
@@ -27,7 +27,14 @@ from bench.transform_stages import TRANSFORM_STAGES
 from minercdc.local.kafka_broker import KafkaBroker
 
 PIPELINE_STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
-BROKER_STAGES = {**PATH_STAGES, **CATCH_UP_STAGES, **CAPACITY_STAGES, **SIGNAL_STAGES, **LAKE_STAGES, **LATENCY_STAGES}
+BROKER_STAGES = {
+    **PATH_STAGES,
+    **CATCH_UP_STAGES,
+    **CAPACITY_STAGES,
+    **SIGNAL_STAGES,
+    **lake_stages("delta"),
+    **LATENCY_STAGES,
+}
 SANDBOX_STAGES = {**TEXT_STAGES, **FORMAT_STAGES, **TRANSFORM_STAGES, **SERVER_STAGES, **RELAY_STAGES}
 STAGES = (*PIPELINE_STAGES, *SANDBOX_STAGES, *BROKER_STAGES)
 ONLY_BY_NAME = (
@@ -48,7 +55,10 @@ def main() -> None:
     """Read the command line and run."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("stage", nargs="*", help=f"of {', '.join(STAGES)}; default all but {', '.join(ONLY_BY_NAME)}")
-    wanted = parser.parse_args().stage or [stage for stage in STAGES if stage not in ONLY_BY_NAME]
+    parser.add_argument("--format", choices=FORMATS, default="delta", help="of the tables of the lake's stages")
+    arguments = parser.parse_args()
+    broker_stages = BROKER_STAGES | lake_stages(arguments.format)
+    wanted = arguments.stage or [stage for stage in STAGES if stage not in ONLY_BY_NAME]
     if unknown := sorted(set(wanted) - set(STAGES)):
         parser.error(f"no such stage: {', '.join(unknown)}")
     console, begun, facts = Console(width=140), time.monotonic(), machine()
@@ -65,8 +75,8 @@ def main() -> None:
                     console.print(f"{stage} ..", highlight=False)
                     if stage in SANDBOX_STAGES:
                         measures += SANDBOX_STAGES[stage](sandbox, directory)
-                    elif stage in BROKER_STAGES:
-                        measures += BROKER_STAGES[stage](sandbox, directory, bootstrap_servers)
+                    elif stage in broker_stages:
+                        measures += broker_stages[stage](sandbox, directory, bootstrap_servers)
                     else:
                         measures += getattr(Bench(directory, sandbox, bootstrap_servers), stage)()
         finally:

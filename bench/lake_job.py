@@ -3,7 +3,7 @@
 Prints one JSON object: for each step the wall and CPU seconds (of this process and its JVM) from the begin of the job, Spark's start
 excluded. With WARM_CONFIG the job runs over that connector's topics first, which is not counted.
 
-append   read the topics, decode the rows, append them to a Delta table: the least that any job has to do
+append   read the topics, decode the rows, append them to a new table: the least that any job has to do
 plain    the job that one writes first: from_json, the last row by window, MERGE; a table after the other
 lake     minercdc's lake: `readable` once the change log holds all, `merged` once the tables do
 maintained   the same, and then `maintained`
@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 import psutil
 
 from minercdc.config.load import ConnectorConfig, load_config
-from minercdc.lake import start
+from minercdc.lake import session, start
 from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.read.changes import typed_changes
 from minercdc.lake.stream.kafka_options import spark_kafka_options
 from minercdc.lake.stream.marks import Marks
 from minercdc.lake.table.history import LakeHistory, TableHistory
-from minercdc.local.spark import local_spark
+from minercdc.lake.table.iceberg import catalog_settings
 from minercdc.sinks.kafka.client import KafkaClient
 
 if TYPE_CHECKING:
@@ -74,14 +74,28 @@ def _records(spark: SparkSession, config: ConnectorConfig, table: TableHistory) 
     )
 
 
+def _made(rows: DataFrame, config: ConnectorConfig, name: str) -> str:
+    """Make a table of the lake's format, with the format's own settings, of rows; its name in SQL."""
+    lake = config.lake
+    if lake.minercdc_lake_format == "iceberg":
+        for setting, value in catalog_settings(config).items():
+            if setting.startswith("spark.sql.catalog."):
+                rows.sparkSession.conf.set(setting, value)
+        target = f"{lake.minercdc_lake_catalog_name}.bench.{name}"
+        rows.writeTo(target).using("iceberg").create()
+        return target
+    path = f"{lake.minercdc_lake_path}-{name}"
+    rows.write.format("delta").save(path)
+    return f"delta.`{path}`"
+
+
 def _append(spark: SparkSession, config: ConnectorConfig, watch: _Watch) -> None:
     for table in _tables(config):
         rows = typed_changes(_records(spark, config, table), table, config, ends_at_ddl=False).selectExpr(
             "op", "scn", "commit_scn", "seq", "commit_time", "row_id", "coalesce(after, before) AS r"
         )
         rows = rows.selectExpr("* EXCEPT (r)", "r.*")
-        path = f"{config.lake.minercdc_lake_path}-append/{table.table.table}"
-        rows.write.format("delta").mode("append").save(path)
+        _made(rows, config, f"append_{table.table.table}")
     watch.step("appended")
 
 
@@ -90,17 +104,16 @@ def _plain(spark: SparkSession, config: ConnectorConfig, watch: _Watch) -> None:
     from pyspark.sql.functions import col, row_number
 
     for table in _tables(config):
-        path = f"{config.lake.minercdc_lake_path}-plain/{table.table.table}"
         rows = typed_changes(_records(spark, config, table), table, config, ends_at_ddl=False)
         by_key = Window.partitionBy("key").orderBy(col("commit_scn").desc(), col("seq").desc())
         last = rows.withColumn("rank", row_number().over(by_key)).where("rank = 1").selectExpr("op", "key", "after.*")
         names = [column for column in last.columns if column not in ("op", "key")]
         last.createOrReplaceTempView("last_changes")
-        last.limit(0).select(*names).write.format("delta").mode("append").save(path)
+        target = _made(last.limit(0).select(*names), config, f"plain_{table.table.table}")
         same_key = " AND ".join(f"t.{name} = c.key.{name}" for name in rows.select("key.*").columns)
         sets = ", ".join(f"{name} = c.{name}" for name in names)
         spark.sql(
-            f"MERGE INTO delta.`{path}` AS t USING last_changes AS c ON {same_key} WHEN MATCHED AND c.op = 'd' THEN DELETE "
+            f"MERGE INTO {target} AS t USING last_changes AS c ON {same_key} WHEN MATCHED AND c.op = 'd' THEN DELETE "
             f"WHEN MATCHED THEN UPDATE SET {sets} "
             f"WHEN NOT MATCHED AND c.op <> 'd' THEN INSERT ({', '.join(names)}) VALUES ({', '.join(f'c.{n}' for n in names)})"
         )
@@ -145,7 +158,7 @@ def main() -> None:
     job, config, *warm = sys.argv[1:]
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(relativeCreated)d %(message)s")
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    spark = local_spark("bench")
+    spark = session(load_config(Path(config)))
     for path in warm:
         _JOBS[job](spark, load_config(Path(path)), _Watch())
     watch = _Watch()

@@ -1,4 +1,6 @@
-"""From topics to Delta tables with Spark, beside the least that a job has to do and beside the job that one writes first.
+"""From topics to lake tables with Spark, beside the least that a job has to do and beside the job that one writes first.
+
+With `--format both` each job runs over the same topics for Delta, then for Iceberg.
 
 lake          100,000 changes of one table of 10 columns, each job in a warm JVM of its own
 lake_small    8 tables with 100 changes each, right after Spark's start
@@ -12,8 +14,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from bench.capacity_stages import Seen
@@ -27,7 +30,7 @@ _MANY = 1_000_000
 _PATIENCE_S = 1800
 
 
-def lake(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
+def lake(sandbox: Sandbox, directory: Path, broker: str, formats: Sequence[str]) -> Iterator[Measure]:
     """One large table: append, the straightforward job, the lake."""
     warm = replace(SCANNED, name="LAKEWARM")
     _create(sandbox, [warm])
@@ -41,25 +44,32 @@ def lake(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
         changes = work(app, MIDDLE, 0, _CHANGES * 4 // 7)
         seen.until(changes, connector)
         seen.close()
-    for job in ("append", "plain", "lake"):
-        for step, (wall, cpu) in _run(job, directory, "lake", "warm").items():
-            target = "1.5 x append" if job == "lake" and step == "merged" else ""
-            yield Measure(f"{job}: {step}, 10 columns", "Spark", changes, wall, cpu, target)
+    for form in formats:
+        for job in ("append", "plain", "lake"):
+            for step, (wall, cpu) in _run(job, form, directory, "lake", "warm").items():
+                target = "1.5 x append" if job == "lake" and step == "merged" else ""
+                yield Measure(f"{form}, {job}: {step}, 10 columns", "Spark", changes, wall, cpu, target)
 
 
-def lake_small(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
+def lake_small(sandbox: Sandbox, directory: Path, broker: str, formats: Sequence[str]) -> Iterator[Measure]:
     """Few changes of several tables."""
-    yield from _many(sandbox, directory, broker, "small", 8, 100, {"readable": "8 cpu s", "merged": "20 cpu s"})
+    targets = {"readable": "8 cpu s", "merged": "20 cpu s"}
+    for form, job, step, wall, cpu in _many(sandbox, directory, broker, formats, "small", 8, 100):
+        target = targets.get(step, "") if job == "lake" else ""
+        yield Measure(f"{form}, {job}: {step}, 8 tables x 100", "Spark", 800, wall, cpu, target)
 
 
-def lake_wide(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
+def lake_wide(sandbox: Sandbox, directory: Path, broker: str, formats: Sequence[str]) -> Iterator[Measure]:
     """Many tables."""
-    yield from _many(sandbox, directory, broker, "wide", 200, 500, {"merged": "240 s wall"})
+    for form, job, step, wall, cpu in _many(sandbox, directory, broker, formats, "wide", 200, 500):
+        target = "240 s wall" if step == "merged" else ""
+        yield Measure(f"{form}, {job}: {step}, 200 tables x 500", "Spark", 100_000, wall, cpu, target)
 
 
 def _many(
-    sandbox: Sandbox, directory: Path, broker: str, name: str, tables: int, changes: int, targets: dict[str, str]
-) -> Iterator[Measure]:
+    sandbox: Sandbox, directory: Path, broker: str, formats: Sequence[str], name: str, tables: int, changes: int
+) -> Iterator[tuple[str, str, str, float, float]]:
+    """(format, job, step, wall and CPU seconds) of each step."""
     of_10_columns = [replace(MIDDLE, name=f"{name}{n}".upper()) for n in range(tables)]
     _create(sandbox, of_10_columns)
     app = sandbox.connect()
@@ -70,37 +80,40 @@ def _many(
         seen.until(changes, connector)
         seen.close()
     jobs = ("plain", "lake") if name == "small" else ("lake",)
-    for job in jobs:
-        for step, (wall, cpu) in _run(job, directory, name).items():
-            target = targets.get(step, "") if job == "lake" else ""
-            yield Measure(f"{job}: {step}, {tables} tables x {changes}", "Spark", tables * changes, wall, cpu, target)
+    for form in formats:
+        for job in jobs:
+            for step, (wall, cpu) in _run(job, form, directory, name).items():
+                yield form, job, step, wall, cpu
 
 
-def lake_updates(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
+def lake_updates(sandbox: Sandbox, directory: Path, broker: str, formats: Sequence[str]) -> Iterator[Measure]:
     """A few updates, spread over a large table that is maintained before and after."""
     app = sandbox.connect()
-    kept = directory / "updates-lake"
     more = ("minercdc.lake.retention.ms: 0", "minercdc.lake.max.offsets.per.trigger: 1000000")
     with _connector(directory, "updates", "BENCH.MIDDLE", sandbox, broker, more) as connector:
         seen = Seen(broker, "updates.BENCH.MIDDLE")
         load(app, MIDDLE, 0, _MANY)
         seen.until(_MANY, connector)
-        first = _run("maintained", directory, "updates")
-        before = _size(kept)
+        first = {form: _run("maintained", form, directory, "updates") for form in formats}
+        before = {form: _size(_lake_of(directory, "updates", form)) for form in formats}
         with app.cursor() as cursor:
             keys = range(0, _MANY, _MANY // 100)
             cursor.executemany(MIDDLE.update, [(*MIDDLE.new_values(n), n) for n in keys])
         app.commit()
         seen.until(_MANY + 100, connector)
         seen.close()
-        second = _run("maintained", directory, "updates")
-    for step, rows, found in (("rows", _MANY, first), ("updates", 100, second)):
-        for name, (wall, cpu) in found.items():
-            yield Measure(f"lake: {rows} {step} {name}", "Spark", rows, wall, cpu)
-    grown = _size(kept) - before
-    yield Measure(
-        f"lake: 100 updates leave {grown / 1024:,.0f} KiB of {before / 2**20:,.0f} MiB", "disk", 0, 0, 0, "1024 KiB"
-    )
+        second = {form: _run("maintained", form, directory, "updates") for form in formats}
+    for form in formats:
+        for step, rows, found in (("rows", _MANY, first[form]), ("updates", 100, second[form])):
+            for name, (wall, cpu) in found.items():
+                yield Measure(f"{form}, lake: {rows} {step} {name}", "Spark", rows, wall, cpu)
+        grown = _size(_lake_of(directory, "updates", form)) - before[form]
+        left = f"100 updates leave {grown / 1024:,.0f} KiB of {before[form] / 2**20:,.0f} MiB"
+        yield Measure(f"{form}, lake: {left}", "disk", 0, 0, 0, "1024 KiB")
+
+
+def _lake_of(directory: Path, name: str, form: str) -> Path:
+    return directory / f"{name}-{form}-lake"
 
 
 def _size(directory: Path) -> int:
@@ -117,17 +130,28 @@ def _create(sandbox: Sandbox, tables: list[BenchTable]) -> None:
 def _connector(
     directory: Path, name: str, tables: str, sandbox: Sandbox, broker: str, settings: tuple[str, ...] = ()
 ) -> Connector:
-    """A connector that streams, with a lake for the jobs that come later."""
-    more = (*settings, f"minercdc.lake.path: {directory / name}-lake", "minercdc.lake.trigger.interval.ms: 0")
-    connector = Connector(directory, name, tables, sandbox, broker, (*more, "tombstones.on.delete: false"))
+    """A connector that streams, for the jobs that come later."""
+    more = (*settings, "minercdc.lake.trigger.interval.ms: 0", "tombstones.on.delete: false")
+    connector = Connector(directory, name, tables, sandbox, broker, more)
     connector.await_text("streaming from", 60)
     return connector
 
 
-def _run(job: str, directory: Path, name: str, *warm: str) -> dict[str, tuple[float, float]]:
-    """Run a job in a process of its own; its steps."""
-    configs = [str(directory / f"{one}.yaml") for one in (name, *warm)]
-    log = directory / f"{job}.log"
+def _with_lake(directory: Path, name: str, form: str) -> str:
+    """The file of a connector's configuration with a lake of a format."""
+    file = directory / f"{name}-{form}.yaml"
+    lines = (f"path: {_lake_of(directory, name, form)}", f"format: {form}", f"catalog.name: bench_{name}")
+    file.write_text((directory / f"{name}.yaml").read_text() + "".join(f"minercdc.lake.{line}\n" for line in lines))
+    return str(file)
+
+
+def _run(job: str, form: str, directory: Path, name: str, *warm: str) -> dict[str, tuple[float, float]]:
+    """Run a job in a process of its own; its steps.
+
+    :param form: of the lake's tables.
+    """
+    configs = [_with_lake(directory, one, form) for one in (name, *warm)]
+    log = directory / f"{job}-{form}.log"
     with log.open("w") as errors:
         done = subprocess.run(
             [sys.executable, "-m", "bench.lake_job", job, *configs],
@@ -144,4 +168,14 @@ def _run(job: str, directory: Path, name: str, *warm: str) -> dict[str, tuple[fl
     return found
 
 
-LAKE_STAGES = {"lake": lake, "lake_small": lake_small, "lake_wide": lake_wide, "lake_updates": lake_updates}
+Stage = Callable[[Sandbox, Path, str], Iterator[Measure]]
+FORMATS: Mapping[str, Sequence[str]] = {"delta": ("delta",), "iceberg": ("iceberg",), "both": ("delta", "iceberg")}
+
+
+def lake_stages(formats: str) -> dict[str, Stage]:
+    """The stages, by their names.
+
+    :param formats: of the tables; a name of `FORMATS`.
+    """
+    stages = {"lake": lake, "lake_small": lake_small, "lake_wide": lake_wide, "lake_updates": lake_updates}
+    return {name: partial(stage, formats=FORMATS[formats]) for name, stage in stages.items()}

@@ -17,6 +17,7 @@ DELTA_ONLY: Mapping[str, str] = {
     "tests/spark/test_lake_ddl.py::test_a_log_without_a_commit_is_no_table": "a directory of Delta's log that a kill left",
     "tests/spark/test_lake_kill.py::test_a_lake_that_is_killed_at_any_step": "copies a lake: Iceberg's metadata names files by their whole paths",
     "tests/spark/test_lake_maintenance.py::test_optimize_and_vacuum_by_hand": "statements of Delta",
+    "tests/spark/test_lake_scanned.py": "compiled code beside SQL, which no format changes, and how PyArrow appends to Delta's log",
     "tests/spark/test_lake_maintenance.py::test_tables_are_clustered": "reads Delta's own description of the clustering",
 }
 

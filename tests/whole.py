@@ -80,6 +80,7 @@ _LAKE = [
     for name in (
         "",
         "_changes",
+        "_compiled",
         "_consistency",
         "_ddl",
         "_gaps",
@@ -90,11 +91,14 @@ _LAKE = [
         "_modes",
         "_old_keys",
         "_rebuild",
+        "_scanned",
         "_second_snapshot",
         "_snapshot",
         "_trouble",
     )
 ]
+# What reads topics alone: `read_changes`, and the SQL that it decodes with.
+_READING = ["tests/spark/test_lake_changes.py", "tests/spark_reading"]
 
 _DUCKDB = [
     "duckdb==1.5.5",
@@ -114,6 +118,16 @@ PARTS: Mapping[str, Part] = {
         "the lake on Iceberg",
         ("-n", "0", "-p", "tests.older_spark", "-p", "tests.iceberg", *_LAKE, "tests/spark_iceberg"),
         packages=["pyspark==4.1.4", "pyiceberg[sql-sqlite]==0.12.0", *_DUCKDB],
+    ),
+    "spark35": Part(
+        "topics read on Spark 3.5",
+        ("-n", "0", "-p", "tests.older_spark", *_READING, "tests/spark/test_lake_decimals.py"),
+        packages=["pyspark==3.5.9"],
+    ),
+    "connect": Part(
+        "topics read over Spark Connect",
+        ("-n", "0", "-p", "tests.older_spark", "-p", "tests.connect", *_READING),
+        packages=["pyspark==4.1.4", "grpcio-status>=1.76", "zstandard>=0.25"],
     ),
     "sandbox": Part("the sandbox to drivers of Python, Java and Go", (*_FILES, "sandbox/tests/server", "sandbox/tests/clients")),
     "models": Part("checker, simulation, torture; mutations of each", (*_FILES, "tests/checker", "tests/simulate", "tests/torture")),

@@ -15,11 +15,12 @@ from tests.spark.connector import Connector
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.lake import read_changes
+from minercdc.lake.stream.app import hides_outcome
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import UNAVAILABLE, Op
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
 T = TableSchema(
@@ -59,14 +60,16 @@ def test_a_running_query_ends_at_ddl_that_it_does_not_know_and_goes_on_when_it_i
     connector.structure(T)
     connector.change(Op.CREATE, None, ("1", "7", "text"))
     connector.commit()
-    found: list[Decimal] = []
-
-    def take(rows: DataFrame, _: int) -> None:
-        found.extend(row["N"] for row in rows.collect())
 
     def started() -> StreamingQuery:
-        rows = read_changes(spark, config, table="LAB.T").select("after.N")  # what checks the version is not pruned
-        return rows.writeStream.foreachBatch(take).option("checkpointLocation", str(tmp_path)).start()
+        rows = read_changes(spark, config, table="LAB.T").selectExpr(
+            "CAST(after.N AS STRING) AS n"
+        )  # and the check of the version
+        files = rows.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
+        return files.start(str(tmp_path / "rows"))
+
+    def found() -> list[str]:
+        return sorted(row["n"] for row in spark.read.parquet(str(tmp_path / "rows")).collect())
 
     query = started()
     query.processAllAvailable()
@@ -80,11 +83,17 @@ def test_a_running_query_ends_at_ddl_that_it_does_not_know_and_goes_on_when_it_i
     with pytest.raises(StreamingQueryException) as raised:
         query.processAllAvailable()
     assert re.search(r"LAB.T has a different structure since SCN \d+.*MODIFY \(n NUMBER", str(raised.value))
-    assert found == [7, 8]
+    assert found() == ["7", "8"]
     query = started()
-    query.processAllAvailable()
+    try:
+        query.processAllAvailable()
+    except StreamingQueryException as error:
+        if not hides_outcome(str(error)):
+            raise
+        query = started()  # Spark 4.1 could not report the micro-batch that it found begun
+        query.processAllAvailable()
     query.stop()
-    assert found == [7, 8, Decimal("9.50")]
+    assert found() == ["7", "8", "9.50"]
 
 
 def test_a_table_that_the_history_does_not_know_is_refused_by_name(

@@ -125,8 +125,10 @@ class KafkaBroker:
             listeners += f",{name}://{self.host}:{port}"
             advertised += f",{name}://{self.host}:{port}"
         protocols = "".join(f",{name}:{protocol}" for name, (protocol, _) in self._listeners.items())
+        # The system may offer a port twice while nothing listens on it.
+        controller_port = free_port(taken={self.port, *(port for _, port in self._listeners.values())})
         text = _PROPERTIES.format(
-            listeners=listeners, advertised=advertised, controller_port=free_port(), data=self.data, protocols=protocols
+            listeners=listeners, advertised=advertised, controller_port=controller_port, data=self.data, protocols=protocols
         )
         properties.write_text(text + "".join(f"{name}={_escaped(value)}\n" for name, value in self._more.items()))
         (self.data / "log4j2.xml").write_text(_LOG4J)

@@ -21,17 +21,26 @@ class SparkArtifacts:
 
     :param release: the version of the Kafka source and of Avro.
     :param delta, iceberg: the versions of the formats that are made for this Spark; '' for none.
+    :param scala: that PySpark's own jars are made for.
+    :param kafka_clients, commons_pool: the versions of what the Kafka source needs.
     """
 
     release: str
-    delta: str
-    iceberg: str
+    delta: str = ""
+    iceberg: str = ""
+    scala: str = "2.13"
+    kafka_clients: str = "3.9.2"
+    commons_pool: str = "2.13.1"
 
 
 _SPARKS: Mapping[str, SparkArtifacts] = {
     "4.0": SparkArtifacts("4.0.0", delta="4.4.0", iceberg="1.11.0"),
     "4.1": SparkArtifacts("4.1.1", delta="4.4.0", iceberg="1.12.0"),
-    "4.2": SparkArtifacts("4.2.0", delta="4.4.0", iceberg=""),
+    "4.2": SparkArtifacts("4.2.0", delta="4.4.0"),
+}
+# A Spark that reads topics, and has no lake.
+_READERS: Mapping[str, SparkArtifacts] = {
+    "3.5": SparkArtifacts("3.5.7", scala="2.12", kafka_clients="3.4.1", commons_pool="2.11.1"),
 }
 
 
@@ -42,7 +51,7 @@ def spark_jars(spark: str, form: Format = "delta") -> tuple[str, ...]:
     :param form: of the lake's tables.
     :raises LocalServiceError: this Spark is not supported, or has no jars of the format.
     """
-    minor, found = _of(spark)
+    minor, found = _of(spark, _SPARKS)
     if form == "delta":
         formats = [f"io.delta:delta-spark_{minor}_2.13:{found.delta}", f"io.delta:delta-storage:{found.delta}"]
     elif found.iceberg:
@@ -53,13 +62,18 @@ def spark_jars(spark: str, form: Format = "delta") -> tuple[str, ...]:
             f"there is no Iceberg for Spark {minor}",
             hint=f"Iceberg exists for Spark {there}: pip install 'minercdc[iceberg]'",
         )
+    return (*topic_jars(spark), *formats, spark_avro(spark))
+
+
+def topic_jars(spark: str) -> tuple[str, ...]:
+    """The jars with which a Spark reads topics, and `minercdc.lake.read_changes` needs no others for JSON. Raises LocalServiceError when
+    this Spark is not supported."""
+    _, found = _of(spark, {**_SPARKS, **_READERS})
     return (
-        f"org.apache.spark:spark-sql-kafka-0-10_2.13:{found.release}",
-        f"org.apache.spark:spark-token-provider-kafka-0-10_2.13:{found.release}",
-        "org.apache.kafka:kafka-clients:3.9.2",
-        "org.apache.commons:commons-pool2:2.13.1",
-        *formats,
-        spark_avro(spark),
+        f"org.apache.spark:spark-sql-kafka-0-10_{found.scala}:{found.release}",
+        f"org.apache.spark:spark-token-provider-kafka-0-10_{found.scala}:{found.release}",
+        f"org.apache.kafka:kafka-clients:{found.kafka_clients}",
+        f"org.apache.commons:commons-pool2:{found.commons_pool}",
     )
 
 
@@ -73,14 +87,15 @@ def installed_spark() -> str:
 
 def spark_avro(spark: str) -> str:
     """The jar of Spark's Avro reader for a Spark. Raises LocalServiceError when this Spark is not supported."""
-    return f"org.apache.spark:spark-avro_2.13:{_of(spark)[1].release}"
+    _, found = _of(spark, {**_SPARKS, **_READERS})
+    return f"org.apache.spark:spark-avro_{found.scala}:{found.release}"
 
 
-def _of(spark: str) -> tuple[str, SparkArtifacts]:
+def _of(spark: str, known: Mapping[str, SparkArtifacts]) -> tuple[str, SparkArtifacts]:
     minor = ".".join(spark.split(".")[:2])
-    if minor not in _SPARKS:
+    if minor not in known:
         raise LocalServiceError(
             f"Spark {spark} is not supported",
             hint=f"The lake runs on Spark {', '.join(_SPARKS)}: pip install 'minercdc[lake]'",
         )
-    return minor, _SPARKS[minor]
+    return minor, known[minor]

@@ -9,7 +9,7 @@ from tests.unit.lake.properties import PROPERTIES, SEVERAL
 
 from minercdc.config.load import parse_properties
 from minercdc.errors import ConfigError, LakeError
-from minercdc.lake.spark.session import refuse_connect, session
+from minercdc.lake.spark.session import refuse_session, session
 from minercdc.lake.table.paths import LakePaths
 from minercdc.local.spark_artifacts import spark_jars
 from minercdc.schema.table import TableId
@@ -44,7 +44,16 @@ def test_spark_connect_of_the_environment_is_refused(monkeypatch: pytest.MonkeyP
 def test_a_session_of_spark_connect_is_refused() -> None:
     connected = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
     with pytest.raises(LakeError, match="Spark Connect is not supported"):
-        refuse_connect(connected)
+        refuse_session(connected)
+
+
+def test_a_session_of_an_older_spark_is_refused_with_what_reads_topics_there() -> None:
+    old = type("SparkSession", (), {"version": "3.5.9"})()
+    with pytest.raises(
+        LakeError, match="the lake needs Spark 4.0 or later, and this session is one of Spark 3.5.9"
+    ) as refused:
+        refuse_session(old)
+    assert "read_changes" in str(refused.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minercdc.errors import LocalServiceError
-from minercdc.local.spark_artifacts import spark_avro, spark_jars
+from minercdc.local.spark_artifacts import spark_avro, spark_jars, topic_jars
 
 
 @pytest.mark.parametrize("spark", ["4.0.2", "4.1.4", "4.2.0", "4.2.1"])
@@ -34,3 +34,16 @@ def test_another_spark_is_refused_with_those_that_are_supported() -> None:
     with pytest.raises(LocalServiceError, match="Spark 3.5.9 is not supported") as refused:
         spark_jars("3.5.9")
     assert "4.0, 4.1, 4.2" in str(refused.value.hint)
+
+
+def test_an_older_spark_reads_topics_with_jars_of_its_own_scala() -> None:
+    assert topic_jars("4.2.0") == spark_jars("4.2.0")[:4]
+    assert topic_jars("3.5.9") == (
+        "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7",
+        "org.apache.spark:spark-token-provider-kafka-0-10_2.12:3.5.7",
+        "org.apache.kafka:kafka-clients:3.4.1",
+        "org.apache.commons:commons-pool2:2.11.1",
+    )
+    assert spark_avro("3.5.9") == "org.apache.spark:spark-avro_2.12:3.5.7"
+    with pytest.raises(LocalServiceError, match="Spark 3.4.4 is not supported"):
+        topic_jars("3.4.4")

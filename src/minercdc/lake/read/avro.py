@@ -117,8 +117,13 @@ def _id(side: Side, id_bytes: int) -> str:
 
 
 def _refuse_without_avro(spark: SparkSession) -> None:
-    from minercdc.lake.spark.session import has_class
+    from minercdc.lake.spark.session import has_class, is_connect
 
+    if is_connect(spark):
+        raise LakeError(
+            "topics in Avro are not read over Spark Connect: whether the server has Spark's Avro reader cannot be asked",
+            hint="Read them with spark-submit, or in a session of the cluster's own.",
+        )
     if not has_class(spark, _CLASS):
         raise LakeError(
             "the topics of this connector are in Avro, but Spark's Avro reader is not installed",

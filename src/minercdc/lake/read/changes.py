@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
 from minercdc.lake.read.decode import RowDecoder, TableShape, typed_value
-from minercdc.lake.spark.own_sessions import case_sensitive
+from minercdc.lake.spark.own_sessions import CASE_SENSITIVE, case_sensitive
+from minercdc.lake.spark.session import is_connect
 from minercdc.lake.spark.sql import literal, quoted
 from minercdc.lake.table.columns import TableColumn
 from minercdc.lake.table.history import TableHistory
 from minercdc.lake.table.types import refuse_unsupported_modes
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
+_PLAIN = ("op", "scn", "commit_scn", "seq", "commit_time", "row_id")
 _SOURCE = "STRUCT<scn: STRING, commit_scn: STRING, txSeq: BIGINT, row_id: STRING, ts_ms: BIGINT, commit_ts_ms: BIGINT>"
 
 
@@ -27,15 +32,45 @@ def typed_changes(
     :param table: with one version at least.
     :param ends_at_ddl: fail at a record of a version that `table` does not have, which takes Python on the executors.
     :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode).
+    :raises LakeError: columns differ in the case of their names only, which this session of Spark Connect does not distinguish.
     """
     refuse_unsupported_modes(config.values)
-    with case_sensitive(records.sparkSession):
-        return _typed(records, table, config, ends_at_ddl=ends_at_ddl)
-
-
-def _typed(records: DataFrame, table: TableHistory, config: ConnectorConfig, *, ends_at_ddl: bool) -> DataFrame:
     decoder = RowDecoder(config)
-    target = decoder.shape(table.versions[-1]).table_columns()
+    shapes = [(version.since, decoder.shape(version)) for version in table.versions]
+    with _distinguishing(records.sparkSession, table.name, [shape for _, shape in shapes]):
+        return _typed(records, table, config, shapes, ends_at_ddl=ends_at_ddl)
+
+
+def _distinguishing(spark: SparkSession, table: str, shapes: Sequence[TableShape]) -> AbstractContextManager[None]:
+    """In what the names of these shapes are resolved: a setting is changed only where two of them differ in case alone, since not every
+    session lets it be, as that of a declarative pipeline."""
+    if not any(map(_differ_in_case, shapes)):
+        return nullcontext()
+    if not is_connect(spark):
+        return case_sensitive(spark)
+    if spark.conf.get(CASE_SENSITIVE) == "true":
+        return nullcontext()
+    raise LakeError(
+        f"columns of {table} differ in the case of their names only, which this session of Spark Connect does not distinguish",
+        hint=f'spark.conf.set("{CASE_SENSITIVE}", "true")',
+    )
+
+
+def _differ_in_case(shape: TableShape) -> bool:
+    """Whether two members of a record do; the lake's names never do."""
+    lower = [column.member.lower() for _, column, _ in shape.columns]
+    return len(set(lower)) < len(lower)
+
+
+def _typed(
+    records: DataFrame,
+    table: TableHistory,
+    config: ConnectorConfig,
+    shapes: list[tuple[int, TableShape]],
+    *,
+    ends_at_ddl: bool,
+) -> DataFrame:
+    target = shapes[-1][1].table_columns()
     wrapped = config.values.value_converter_schemas_enable
     path = "e.payload" if wrapped else "e"
     envelope = f"STRUCT<source: {_SOURCE}, op: STRING>"
@@ -60,12 +95,10 @@ def _typed(records: DataFrame, table: TableHistory, config: ConnectorConfig, *, 
         from minercdc.lake.source.version_check import version_is_known  # needs PyArrow
 
         rows = rows.where(version_is_known(col("scn"), table, config))
-    names = [name for name in rows.columns if name not in ("record_key", "value")]
-    shapes = [(version.since, decoder.shape(version)) for version in table.versions]
     images = [f"{_of_version(shapes, target, image, with_schemas=wrapped)} AS {image}" for image in ("before", "after")]
     key = _of_version(shapes, target, "key", with_schemas=config.values.key_converter_schemas_enable)
     has_key = any(shape.key for _, shape in shapes)
-    return rows.selectExpr(*names, *([f"{key} AS key"] if has_key else []), *images)
+    return rows.selectExpr(*_PLAIN, *([f"{key} AS key"] if has_key else []), *images)
 
 
 def _wrapped(kind: str, with_schemas: bool) -> str:

@@ -21,7 +21,7 @@ from minercdc.lake.merge.table_merge import key_ids, reduced, refuse_unplaced, r
 from minercdc.lake.read.decode import RowDecoder, TableShape
 from minercdc.lake.source.segment_history import history_of
 from minercdc.lake.spark.own_sessions import case_sensitive, few_partitions
-from minercdc.lake.spark.session import refuse_connect
+from minercdc.lake.spark.session import refuse_session
 from minercdc.lake.spark.sql import as_text, quoted
 from minercdc.lake.stream.change_log import Arrival, ChangeLog
 from minercdc.lake.table.columns import CDC, TableColumn
@@ -85,11 +85,11 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     :param scn: None for the newest complete one.
     :raises LakeError: there is no lake, it is not complete up to this SCN yet, no longer keeps what it takes to read it, or
         has a new snapshot since, with unknown commits before it; the records are in a form that is not read back; or the session
-        is one of Spark Connect.
+        is one of Spark Connect, or of a Spark before 4.0.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     :raises ConfigError: the configuration names no brokers, or `topic.naming.strategy` a function that cannot be loaded.
     """
-    refuse_connect(spark)
+    refuse_session(spark)
     with few_partitions(spark):
         return _tables(spark, config, scn)
 

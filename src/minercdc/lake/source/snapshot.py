@@ -25,7 +25,7 @@ from minercdc.lake.read.decode import RowDecoder, TableShape
 from minercdc.lake.source.oracle_values import OracleValue
 from minercdc.lake.source.segment_history import history_of
 from minercdc.lake.spark.own_sessions import compile_code, own_session
-from minercdc.lake.spark.session import refuse_connect
+from minercdc.lake.spark.session import refuse_session
 from minercdc.lake.spark.sql import in_type
 from minercdc.lake.stream.app import own_cause
 from minercdc.lake.table.columns import TableColumn
@@ -141,11 +141,11 @@ def snapshot(
     :param progress: receives how far reading is; None for no display.
     :raises ConfigError: the configuration cannot be used, as where the topics have numbers as doubles (decimal.handling.mode).
     :raises LakeError: there is no such table, the lake has a table up to a later SCN, the records are in a form that is not read
-        back, or the session is one of Spark Connect.
+        back, or the session is one of Spark Connect, or of a Spark before 4.0.
     :raises MinerCdcError: the database, Kafka or the schema history cannot be used. What fails for one table only, such as a table
         in its place that is not the lake's, is in its `failure`.
     """
-    refuse_connect(spark)
+    refuse_session(spark)
     return _Loading(spark, config, progress or _NoProgress()).run(scn, table, coverage, tries)
 
 

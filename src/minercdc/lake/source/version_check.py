@@ -41,21 +41,23 @@ def version_is_known(scn: Column, table: TableHistory, config: ConnectorConfig) 
 
 
 def _by_arrow(check: Callable[[pa.Array], pa.Array]) -> Callable[[Column], Column]:
-    """A function of columns that calls `check` with Arrow arrays. Raises LakeError where Spark 4.0 has no pandas for that."""
+    """A function of columns that calls `check` with Arrow arrays. Raises LakeError where a Spark before 4.1 has no pandas for that."""
     from pyspark.sql import functions
 
     if hasattr(functions, "arrow_udf"):
         direct: Callable[[Column], Column] = functions.arrow_udf(check, "boolean")
         return direct
     try:
-        import pandas  # noqa: F401  # pandas_udf takes it
+        import pandas
     except ImportError:
-        raise LakeError("Spark 4.0 needs pandas to read changes", hint="pip install 'pandas>=2'") from None
+        raise LakeError("Spark before 4.1 needs pandas to read changes", hint="pip install 'pandas>=2'") from None
 
     def by_pandas(scns: Any) -> Any:
         return check(pa.Array.from_pandas(scns)).to_pandas()
 
-    indirect: Callable[[Column], Column] = functions.pandas_udf(by_pandas, "boolean", functions.PandasUDFType.SCALAR)
+    # By these Spark knows what kind of function it is; those above are text, which names no pandas here.
+    by_pandas.__annotations__ = {"scns": pandas.Series, "return": pandas.Series}
+    indirect: Callable[[Column], Column] = functions.pandas_udf(by_pandas, "boolean")
     return indirect
 
 

@@ -12,11 +12,11 @@ from minercdc.local.delta_log import FEW_PARTITIONS, SNAPSHOT_PARTITIONS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_CASE_SENSITIVE = "spark.sql.caseSensitive"
+CASE_SENSITIVE = "spark.sql.caseSensitive"
 CODEC = "spark.sql.parquet.compression.codec"
 # What the tables' names and times need in every session.
 _SESSION_SETTINGS = {
-    _CASE_SENSITIVE: "true",
+    CASE_SENSITIVE: "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",  # of what Python workers decode: a row may have some kilobytes
 }
@@ -67,12 +67,12 @@ def few_partitions(spark: SparkSession) -> Iterator[None]:
 def case_sensitive(spark: SparkSession) -> Iterator[None]:
     """Distinguish names that differ in case only, in a session that is not ours: the DataFrames that are made within keep to it,
     since Spark resolves names as a DataFrame is made."""
-    former = spark.conf.get(_CASE_SENSITIVE)
-    spark.conf.set(_CASE_SENSITIVE, "true")
+    former = spark.conf.get(CASE_SENSITIVE)
+    spark.conf.set(CASE_SENSITIVE, "true")
     try:
         yield
     finally:
-        spark.conf.set(_CASE_SENSITIVE, former or "false")
+        spark.conf.set(CASE_SENSITIVE, former or "false")
 
 
 class ThreadSessions:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Advance = Callable[[int, int], None]
 
+OLDEST_SPARK = 4
+"""The first major version of Spark that the lake runs on."""
+
 _KAFKA_CLASS = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 _CONNECT = (
     "Spark Connect is not supported: the lake calls Delta's log and Hadoop's file systems in the driver's JVM, which a Connect client"
@@ -60,10 +63,20 @@ def session(config: ConnectorConfig, *, advance: Advance | None = None) -> Spark
     return cluster_spark(name, python=python, advance=advance, settings={**_needed(lake), **settings}, form=lake.name)
 
 
-def refuse_connect(spark: SparkSession) -> None:
-    """Raises LakeError for a session of Spark Connect."""
-    if type(spark).__module__.startswith("pyspark.sql.connect"):
+def refuse_session(spark: SparkSession) -> None:
+    """Raises LakeError for a session that cannot have a lake: one of Spark Connect, or of a Spark that is too old."""
+    if is_connect(spark):
         raise LakeError(_CONNECT, hint=_CONNECT_HINT)
+    if int(spark.version.split(".")[0]) < OLDEST_SPARK:
+        raise LakeError(
+            f"the lake needs Spark {OLDEST_SPARK}.0 or later, and this session is one of Spark {spark.version}",
+            hint="Install 'minercdc[lake]'; on Spark 3.5 minercdc.lake.read_changes reads the topics.",
+        )
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Whether a session is one of Spark Connect, which has no JVM of its own."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def _needed(lake: TableFormat) -> Mapping[str, str]:

@@ -20,7 +20,7 @@ from minercdc.lake.merge.scheduler import Merger
 from minercdc.lake.read.avro import AvroTopics
 from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.own_sessions import prefer_few_partitions, prefer_zstd
-from minercdc.lake.spark.session import refuse_connect
+from minercdc.lake.spark.session import refuse_session
 from minercdc.lake.stream.driver_scans import DriverScans
 from minercdc.lake.stream.marks import Ends, Mark
 from minercdc.lake.stream.passing import LateStarts, hides_outcome
@@ -54,11 +54,11 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
 
     :raises ConfigError: the lake is another connector's, the topics have numbers as doubles (decimal.handling.mode), Spark's
         Kafka client lacks a setting of `minercdc.kafka.client.*`, a certificate cannot be read, or as `refuse_unread_sinks` and `TopicNames`.
-    :raises LakeError: the session is one of Spark Connect, the records are in a form that the lake does not read, Spark
-        lacks Avro where the topics are in it, or a lake table was deleted that the change log cannot make again.
+    :raises LakeError: the session is one of Spark Connect, or of a Spark before 4.0, the records are in a form that the lake does not
+        read, Spark lacks Avro where the topics are in it, or a lake table was deleted that the change log cannot make again.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     """
-    refuse_connect(spark)
+    refuse_session(spark)
     refuse_unsupported_modes(config.values)
     refuse_unread_sinks(config)
     claim(spark, config)

@@ -24,7 +24,8 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
     and after in the types of the lake. Each record is decoded with the table's version of its time, and has the columns of
     the newest one that is known when this is called. At a record of a later version the query ends with a LakeError that
     names the DDL: call this again, and start the query with its checkpoint. A column that redo does not hold is null.
-    Executors read the schema history, so they need minercdc.
+    Executors read the schema history, so they need minercdc, PyArrow, and before Spark 4.1 pandas. The session may be one of Spark 3.5, or
+    of Spark Connect.
 
     With `debezium.sink.type=segments` the records come from there; the connector runs elsewhere.
 
@@ -33,7 +34,8 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
         certificate cannot be read; with a table, also as `history_of`, and when the topics have numbers as doubles
         (decimal.handling.mode).
     :raises LakeError: the schema history has no such table, its topic is another table's, several pluggable databases have it,
-        the records are in a form that is not read, or Spark lacks Avro.
+        the records are in a form that is not read, Spark lacks Avro, or a session of Spark Connect is asked for topics in Avro, or
+        for columns whose names differ in case only.
     :raises SinkError, SchemaHistoryError: the schema history, or the schema registry, cannot be read.
     """
     if table is None:
