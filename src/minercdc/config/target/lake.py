@@ -90,7 +90,9 @@ class LakeConfig(Section):
     )
     minercdc_lake_merge_rows: int = Field(100_000, ge=1, description="Number of waiting records at which a table is merged.")
     minercdc_lake_merge_interval_ms: int = Field(
-        5_000, ge=0, description="Waiting time of the oldest record at which a table is merged."
+        2_000,
+        ge=0,
+        description="Waiting time of the oldest record at which a table is merged; as long as the merges before took, where that is more.",
     )
     minercdc_lake_merge_threads: int = Field(
         2, ge=1, le=64, description="Number of tables that are merged at the same time."

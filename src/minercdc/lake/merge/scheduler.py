@@ -75,6 +75,7 @@ class Merger:
         self._news: list[Entry] = []  # not recorded yet
         self._held: Ends | None = None  # how far the change log had the topics at the start
         self._waiting: dict[str, float] = {}
+        self._round_s = 0.0  # that the last merges took
         self._unknown: set[str] = set()
         self._failed_at: dict[str, float] = {}
         # Nothing is merged before a mark is reached: after a lost checkpoint the topics are read again from their begin.
@@ -221,7 +222,10 @@ class Merger:
         self._refresh_history()
         self._follow_others()
         due = [table for table in self._history.tables() if self._is_due(table, goal, all_pending=all_pending)]
+        begun = time.monotonic()
         done = self._merge(due, goal)
+        if due:
+            self._round_s = time.monotonic() - begun
         for table in due:
             self._waiting.pop(table.name, None)
         self._publish(done, goal)
@@ -273,7 +277,8 @@ class Merger:
             return False
         since = self._waiting.setdefault(name, time.monotonic())
         lake = self._config.lake
-        old = time.monotonic() - since >= lake.minercdc_lake_merge_interval_ms / 1000
+        # Merges that take long come less often, so that they take half of the time at most.
+        old = time.monotonic() - since >= max(lake.minercdc_lake_merge_interval_ms / 1000, self._round_s)
         return all_pending or old or rows >= lake.minercdc_lake_merge_rows
 
     def _gap(self, table: TableHistory, goal: Applied) -> Gap | None:

@@ -10,6 +10,7 @@ import json
 import logging
 import threading
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
 from minercdc.config.load import ConnectorConfig
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_MERGE_POLL_S = 1.0
+_MERGE_POLL_S = 0.25
+_MOST_MARKS = 50  # that are waited for
 _LOOK_S = 5.0
 
 
@@ -80,7 +82,7 @@ class Lake:
         self._topics = AvroTopics(spark, config)
         self.figures = LakeFigures()
         self._merger = Merger(spark, config, self._source, self.figures)
-        self._candidate: Mark | None = None
+        self._marks: deque[Mark] = deque()  # that are not reached, in order
         self._waits = False  # for the connector's first offset, and that is logged
         self._looked = 0.0  # when a mark that is not reached was compared with the topics that there are
         self._writer = ""  # id of the stream, which its checkpoint keeps
@@ -205,21 +207,20 @@ class Lake:
             stream.close()
 
     def _advance(self) -> None:
-        """Publish the mark that is waited for, else the newest one, if it is reached. Topics that are gone no longer
-        count."""
-        if self._candidate is None:
-            self._candidate = self._source.newest()
-        if self._candidate is None:
+        """Publish the marks that are reached. Topics that are gone no longer count."""
+        if len(self._marks) < _MOST_MARKS and (newest := self._source.newest()) is not None:
+            self._marks.append(newest)
+        if not self._marks:
             if self._source.missing and not self._waits:
                 self._waits = True
                 log.info("waiting: %s", self._source.missing)
             return
-        if not self._candidate.is_reached(self._read) and time.monotonic() - self._looked >= _LOOK_S:
+        if not self._marks[0].is_reached(self._read) and time.monotonic() - self._looked >= _LOOK_S:
             self._looked = time.monotonic()
-            self._candidate = self._candidate.without_vanished(self._source.topics())
-        if self._candidate.is_reached(self._read):
-            self._merger.complete(self._candidate)
-            self._candidate = None
+            topics = self._source.topics()
+            self._marks = deque(mark.without_vanished(topics) for mark in self._marks)
+        while self._marks and self._marks[0].is_reached(self._read):
+            self._merger.complete(self._marks.popleft())
 
     def _merge(self) -> None:
         waiting = False
@@ -273,7 +274,7 @@ class Lake:
             except StreamingQueryException as error:
                 self._start_again(error)
         with self._turn:
-            for _ in range(2):  # the mark that was waited for, and the newest one
+            for _ in range(2):  # where the newest mark found no room
                 self._advance()
             self._merger.flush()
         self._raise_failure()
