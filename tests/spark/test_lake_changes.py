@@ -15,7 +15,7 @@ from tests.spark.connector import Connector
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.lake import read_changes
-from minercdc.lake.stream.app import hides_outcome
+from minercdc.lake.stream.passing import hides_outcome
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import UNAVAILABLE, Op
 

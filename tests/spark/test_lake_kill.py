@@ -37,13 +37,18 @@ BOUNDARIES: list[tuple[type, str, bool]] = [
     (ChangeLog, "append_rows", True),
     (TABLE, "take", False),
     (TABLE, "fill", False),
-    (TABLE, "merge", False),
+    (TABLE, "merge_rows", False),
+    (TABLE, "merge_rows", True),
     (StateTable, "append", False),
     (StateTable, "append", True),
 ]
 
 # Where Spark reads the records itself, and compiled code does not.
-OF_SPARK: list[tuple[type, str, bool]] = [(ChangeLog, "append", False), (ChangeLog, "arrivals", False)]
+OF_SPARK: list[tuple[type, str, bool]] = [
+    (ChangeLog, "append", False),
+    (ChangeLog, "arrivals", False),
+    (TABLE, "merge", False),
+]
 
 
 def test_a_lake_that_is_stopped_at_any_boundary_goes_on_without_loss_or_repeat(
@@ -77,7 +82,7 @@ def is_stopped_and_goes_on(
 ) -> None:
     table, rows = T, {}
     connector.structure(table)
-    for number in range(12):
+    for number in range(16):
         rows[number] = ["v"]
         connector.change(Op.CREATE, None, (str(number), "v"))
     connector.commit()
@@ -92,7 +97,7 @@ def is_stopped_and_goes_on(
         before = rows[turn]
         rows[turn] = [f"changed {turn}", *before[1:]]
         connector.change(Op.UPDATE, (str(turn), *before), (str(turn), *rows[turn]))
-        connector.change(Op.DELETE, (str(11 - turn // 2), *rows.pop(11 - turn // 2)), None) if turn % 2 == 0 else None
+        connector.change(Op.DELETE, (str(15 - turn // 2), *rows.pop(15 - turn // 2)), None) if turn % 2 == 0 else None
         rows[100 + turn] = ["new"] * (len(table.columns) - 1)
         connector.change(Op.CREATE, None, (str(100 + turn), *rows[100 + turn]))
         connector.commit()

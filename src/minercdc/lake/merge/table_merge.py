@@ -21,11 +21,11 @@ from minercdc.lake.merge.latest import FEW_ROWS, complete_rows, latest_records, 
 from minercdc.lake.merge.modes import MIRROR, modes_of
 from minercdc.lake.merge.pending import Pending, clearings, pending, stages
 from minercdc.lake.merge.rows import Clear, MergeStep, TableMode, identity
-from minercdc.lake.read.decode import RowDecoder, TableShape
+from minercdc.lake.read.decode import RowDecoder, ScannedRows, TableShape
 from minercdc.lake.read.native_columns import RecordLeft
 from minercdc.lake.stream.change_log import Arrival, ChangeLog
 from minercdc.lake.table.columns import TableColumn, TypeChange, evolution, recommented
-from minercdc.lake.table.format import Applied, LakeTable
+from minercdc.lake.table.format import Applied, LakeTable, LastChanges
 from minercdc.lake.table.history import TableHistory
 
 if TYPE_CHECKING:
@@ -158,8 +158,14 @@ class TableMerge:
         changes = None
         if work.rows:
             refuse_unplaced(table, key, work)
-            present = None if new or clear is not None else mode.current(lake.read(), target, key)
-            changes = self._changes(present, table, target, key, work, mode)
+            rows = self._scanned(table, target, key, work, mode)
+            if rows is not None and not again and self._merged(lake, rows, step, mode, new=new):
+                return
+            if rows is not None:
+                changes = rows.frame(self._log.spark)
+            else:
+                present = None if new or clear is not None else mode.current(lake.read(), target, key)
+                changes = self._changes(present, table, target, key, work, mode)
         if not new:
             mode.merge(lake, changes, step)
         elif changes is None:
@@ -179,8 +185,6 @@ class TableMerge:
         limits = work.limits(table.topic)
         if self._joint is not None and (records := self._joint.records(self._log.spark, limits)) is not None:
             return self._decoder.decode(records, table, target, key, work.scns, before=mode.keeps, short=work.is_short)
-        if (found := self._scanned(table, target, key, work, mode)) is not None:
-            return found
         rows = self._log.rows().where(limits.condition())
         if self._compiled is not None and self._compiled.takes(table.name, work.rows):
             found = compiled(self._decoder, rows, table, target, key, work, mode)
@@ -195,8 +199,8 @@ class TableMerge:
         key: Sequence[str],
         work: Pending,
         mode: TableMode,
-    ) -> DataFrame | None:
-        """As `compiled`, of records that this process has; None where it lacks some, or only SQL decodes them."""
+    ) -> ScannedRows | None:
+        """The changes, of records that this process has; None where it lacks some, or only SQL decodes them."""
         if self._kept is None or self._compiled is None or not self._compiled.takes_scanned(table.name):
             return None
         if work.unplaced or not _takes_records(self._decoder, table, key, work, mode):
@@ -204,10 +208,17 @@ class TableMerge:
         if (rows := self._kept.of(work.limits(table.topic), work.arrivals)) is None:
             return None
         try:
-            return self._decoder.scanned(self._log.spark, rows, table, target, key, work.scns, before=mode.keeps)
+            return self._decoder.scanned(rows, table, target, key, work.scns, before=mode.keeps)
         except RecordLeft:
             self._compiled.leave(table.name)
             return None
+
+    def _merged(self, lake: LakeTable, rows: ScannedRows, step: MergeStep, mode: TableMode, *, new: bool) -> bool:
+        """Whether changes that this process has are in the table now, with no Spark job."""
+        if mode is not MIRROR or (step.clear is not None and not new) or (columns := rows.rows()) is None:
+            return False
+        changes = LastChanges(columns, step.target, step.key)
+        return lake.create_of(changes, mode.cdc_type, step.goal) if new else lake.merge_rows(changes, step.goal)
 
     def _evolved(
         self,

@@ -65,11 +65,38 @@ class _Reading(NamedTuple):
 
     :param schema: of what it makes, as Spark SQL.
     :param selected: SQL of each column of the decoded rows, from that.
+    :param sources: the columns of that which are `c0`, .., `k0`, .. as they are; None for one that is not.
     """
 
     plan: ReadPlan
     schema: str
     selected: list[str]
+    sources: Mapping[str, str | None]
+
+
+class ScannedRows(NamedTuple):
+    """The last records of rows, decoded by compiled code in this process.
+
+    :param found: as the code makes them.
+    """
+
+    found: pa.Table
+    reading: _Reading
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """The decoded rows."""
+        return from_arrow(spark, self.found, self.reading.schema).selectExpr(*self.reading.selected)
+
+    def rows(self) -> pa.Table | None:
+        """The decoded rows as Arrow columns; None where only SQL makes their columns of what was found."""
+        import pyarrow as pa
+
+        columns = {name: self.found.column(name) for name in RECORD}
+        for name, source in self.reading.sources.items():
+            if source is None:
+                return None
+            columns[name] = self.found.column(source)
+        return pa.table(columns)
 
 
 class RowDecoder:
@@ -164,7 +191,6 @@ class RowDecoder:
 
     def scanned(
         self,
-        spark: SparkSession,
         rows: Sequence[pa.RecordBatch],
         table: TableHistory,
         target: Sequence[TableColumn],
@@ -172,7 +198,7 @@ class RowDecoder:
         scns: tuple[int, int],
         *,
         before: bool = False,
-    ) -> DataFrame | None:
+    ) -> ScannedRows | None:
         """As `compiled` of the last record of each row, in this process, of rows of the change log that it has. Raises
         `native_columns.RecordLeft` where it meets a record that only SQL decodes.
         """
@@ -182,7 +208,7 @@ class RowDecoder:
         if reading is None:
             return None
         found = list(read_batches(reading.plan, RECORD, "key" if key else "row_id", iter(rows)))
-        return from_arrow(spark, pa.Table.from_batches(found), reading.schema).selectExpr(*reading.selected)
+        return ScannedRows(pa.Table.from_batches(found), reading)
 
     def is_compiled(self, version: TableVersion) -> bool:
         """Whether compiled code reads all columns of a table version."""
@@ -220,7 +246,10 @@ class RowDecoder:
         types = [f"n{i} {column.spark_type}" for i, column in enumerate((*plan.images, *plan.keys))]
         place = {number: (f"n{i}", found[number].spark_type) for i, number in enumerate((*images, *keys))}
         selected = list(RECORD)
+        sources: dict[str, str | None] = {}
         for i, column in enumerate(target):
+            source, kind = place.get(column.id, ("", ""))
+            sources[f"c{i}"] = source if kind == column.type else None
             if column.id in place:
                 selected.append(f"{in_type(*place[column.id], column.type)} AS c{i}")
             else:
@@ -228,9 +257,11 @@ class RowDecoder:
                 selected.append(f"CAST({fill if version.since < since else 'NULL'} AS {column.type}) AS c{i}")
         kinds = {column.id: column.type for column in target}
         for i, part in enumerate(key):
+            source, kind = place.get(part, ("", ""))
+            sources[f"k{i}"] = source if kind == kinds[part] else None
             value = in_type(*place[part], kinds[part]) if part in place else f"CAST(NULL AS {kinds[part]})"
             selected.append(f"{value} AS k{i}")
-        return _Reading(plan, ", ".join((*_RECORD_TYPES, *types)), selected)
+        return _Reading(plan, ", ".join((*_RECORD_TYPES, *types)), selected, sources)
 
     def _read_columns(self, shape: TableShape, target: Sequence[TableColumn]) -> dict[str, ReadColumn] | None:
         """How compiled code reads the columns of the target that the version has, by their ids; None where it does not."""

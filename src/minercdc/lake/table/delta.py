@@ -8,17 +8,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.lake import Format, Mode
 from minercdc.errors import LakeError
+from minercdc.lake.spark.hadoop_files import HadoopFiles
 from minercdc.lake.spark.jvm import java_class
+from minercdc.lake.spark.own_sessions import CODEC
 from minercdc.lake.spark.sql import literal, quoted, unquoted
-from minercdc.lake.table.columns import CDC, DropColumn, Step, TableColumn
-from minercdc.lake.table.delta_append import append_rows
+from minercdc.lake.table.columns import CDC, DropColumn, Step, TableColumn, lake_comment
 from minercdc.lake.table.delta_features import (
     ALL,
     COLUMN_MAPPING,
@@ -31,7 +33,23 @@ from minercdc.lake.table.delta_features import (
     rewritten,
     unmapped,
 )
-from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, LogTable, Once, columns_of, commented, source_properties
+from minercdc.lake.table.format import (
+    NO_TABLE,
+    Applied,
+    LakeTable,
+    LastChanges,
+    LogTable,
+    Once,
+    columns_of,
+    commented,
+    source_properties,
+)
+from minercdc.lake.table.native_delta.append import DeltaAppend
+from minercdc.lake.table.native_delta.data_file import CODECS
+from minercdc.lake.table.native_delta.log import LiveFiles, said_in
+from minercdc.lake.table.native_delta.merge import DeltaMerge, Outcome
+from minercdc.lake.table.native_delta.schema import schema_of
+from minercdc.lake.table.native_delta.transaction import DeltaTransaction, UnknownDelta
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.statements import fill_statement, no_rows, step_statement
 from minercdc.local.spark import DELTA
@@ -45,7 +63,6 @@ _MODE = "minercdc.lake.mode"  # property of a table that is no mirror
 _COMMIT = re.compile(r"\d{20}\.")  # files of the log: a commit, or a checkpoint
 _REWRITES = ("OPTIMIZE", "VACUUM START", "VACUUM END", "CLUSTER BY")  # operations that leave the rows as they are
 _NEWEST = 50  # commits
-_MANY_ROWS = 10_000
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
 
@@ -67,14 +84,21 @@ class DeltaTable:
 
     :param features: of Delta that it may have.
     :param said: properties that it gets with the first ones that take SQL: a commit of their own would cost as much as a small merge.
+    :param live: what is known of its log.
     """
 
     def __init__(
-        self, spark: SparkSession, path: str, features: Features = ALL, said: Mapping[str, str] | None = None
+        self,
+        spark: SparkSession,
+        path: str,
+        features: Features = ALL,
+        said: Mapping[str, str] | None = None,
+        live: LiveFiles | None = None,
     ) -> None:
         self._spark = spark
         self._features = features
         self._said = said or {}
+        self._live = LiveFiles() if live is None else live
         self.path = path
         self.name = f"delta.{quoted(path)}"
 
@@ -85,14 +109,13 @@ class DeltaTable:
         """
         if not exists(self._spark, self.path):
             return None
-        from pyspark.errors import AnalysisException
+        from pyspark.sql.types import StructType
 
-        try:
-            schema = self._spark.read.format("delta").load(self.path).schema
-        except AnalysisException as error:
-            if "DELTA_TABLE_NOT_FOUND" in str(error):  # a first write that failed leaves a log without a commit
-                return None
-            raise
+        nothing = java_class(self._spark, "scala.Option").empty()
+        snapshot = _delta_log(self._spark, self.path).update(False, nothing, nothing)
+        if int(snapshot.version()) < 0:  # a first write that failed leaves a log without a commit
+            return None
+        schema = StructType.fromJson(json.loads(str(snapshot.metadata().schemaString())))
         if CDC not in schema.names:
             raise LakeError(
                 f"the Delta table at {self.path} has no column {CDC}: another program or an older version created it",
@@ -121,9 +144,37 @@ class DeltaTable:
 
         :param cdc: Spark type of `__cdc`.
         """
+        if self._made(columns, cdc, mode, applied, None):
+            return
         # Not CREATE OR REPLACE TABLE of columns: that replaces nothing at a path, and refuses one with files of a first write that was
         # cut off.
         self.replace(self._spark.sql(no_rows(columns, cdc)), columns, applied, mode)
+
+    def create_of(self, changes: LastChanges, cdc: str, applied: Applied) -> bool:
+        """See `LakeTable`."""
+        return self._made(changes.target, cdc, "mirror", applied, changes)
+
+    def _made(
+        self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied, changes: LastChanges | None
+    ) -> bool:
+        """Whether the table was made, where there was none, with no Spark job."""
+        if (codec := self._spark.conf.get(CODEC)) not in CODECS:
+            return False
+        self.refuse_names(columns)
+        commented = [(one.name, one.type, lake_comment(one.id, one.comment)) for one in columns]
+        schema = schema_of([*commented, (CDC, cdc, "")])
+        if schema is None:
+            return False
+        properties = self._features.of_new_table(columns)
+        files = HadoopFiles(self._spark, self.path)
+        with self._without_files_in_checksum(), suppress(UnknownDelta):
+            transaction = DeltaTransaction(self._spark, _delta_log(self._spark, self.path))
+            if not transaction.is_first:
+                return False
+            transaction.create(schema, properties if mode == "mirror" else {**properties, **self._said, _MODE: mode})
+            merge = DeltaMerge(transaction, files, self._live, codec=codec, spark=str(self._spark.version))
+            return merge.begin(changes, applied.to_json())
+        return False
 
     def take(self, step: Step) -> None:
         """Take one step of `columns.evolution`; its commit is durable when this returns. A feature of Delta that it needs, and
@@ -177,9 +228,14 @@ class DeltaTable:
     def _write_new(self, rows: DataFrame, properties: Mapping[str, str]) -> None:
         """Make the table of these rows. Delta runs no job for the files of the version before, as it does for an overwrite and
         for its checksum."""
+        with self._without_files_in_checksum():
+            rows.write.format("delta").mode("append").options(**properties).save(self.path)
+
+    @contextmanager
+    def _without_files_in_checksum(self) -> Iterator[None]:
         self._spark.conf.set(_FILES_IN_CHECKSUM, "false")
         try:
-            rows.write.format("delta").mode("append").options(**properties).save(self.path)
+            yield
         finally:
             self._spark.conf.unset(_FILES_IN_CHECKSUM)
 
@@ -248,6 +304,24 @@ class DeltaTable:
         with self._saying(applied):
             self._spark.sql(f"MERGE INTO {self.name} AS t USING minercdc_changes AS c ON {on} {clauses}")
 
+    def merge_rows(self, changes: LastChanges, applied: Applied) -> bool:
+        """See `LakeTable`."""
+        if (codec := self._spark.conf.get(CODEC)) not in CODECS or find_spec("pyroaring") is None:
+            return False
+        files = HadoopFiles(self._spark, self.path)
+        outcome = self._merged(files, changes, applied, codec)
+        if outcome is Outcome.UNMARKED and self._features.allows(DELETION_VECTORS):
+            self._enable(DELETION_VECTORS)
+            outcome = self._merged(files, changes, applied, codec)
+        return outcome is Outcome.MERGED
+
+    def _merged(self, files: HadoopFiles, changes: LastChanges, applied: Applied, codec: str) -> Outcome:
+        with self._without_files_in_checksum(), suppress(UnknownDelta):
+            transaction = DeltaTransaction(self._spark, _delta_log(self._spark, self.path))
+            merge = DeltaMerge(transaction, files, self._live, codec=codec, spark=str(self._spark.version))
+            return merge.run(changes, applied.to_json())
+        return Outcome.LEFT
+
     def _mark_rows(self) -> None:
         """Give the table what marks rows as deleted, unless that is forbidden: from now on rows of it may change."""
         if self._features.allows(DELETION_VECTORS):
@@ -255,13 +329,19 @@ class DeltaTable:
 
     def applied(self) -> Applied | None:
         """What the newest commit of the lake says; None when there is none. The table has to be there."""
-        for limit in (f" LIMIT {_NEWEST}", ""):  # all of them are many, and rarely needed
-            rows = self._spark.sql(f"DESCRIBE HISTORY {self.name}{limit}").select("userMetadata").collect()
-            for row in rows:
-                if (found := Applied.from_json(row[0])) is not None:
-                    return found
-            if len(rows) < _NEWEST:
+        files = HadoopFiles(self._spark, self.path)
+        newest = self.newest_version()
+        for version in range(newest, max(newest - _NEWEST, -1), -1):
+            content = files.read(f"_delta_log/{version:020}.json")
+            if content is None:
                 break
+            if (found := Applied.from_json(said_in(content))) is not None:
+                return found
+            if version == 0:
+                return None
+        for row in self._spark.sql(f"DESCRIBE HISTORY {self.name}").select("userMetadata").collect():
+            if (found := Applied.from_json(row[0])) is not None:
+                return found
         return None
 
     def version(self) -> int:
@@ -344,14 +424,16 @@ class DeltaLogTable:
             options |= {"txnAppId": once.writer, "txnVersion": str(once.number)}
         rows.write.format("delta").mode("append").options(mergeSchema="true", **options).save(self.path)
 
-    def append_here(self, rows: pa.Table, once: Once) -> bool | None:
-        """See `LogTable`. Of few rows Spark makes the table, of many an empty one: that is a commit more."""
-        if not self.exists():
-            if rows.num_rows < _MANY_ROWS:
-                return None
-            self.append(self._spark.createDataFrame(rows.slice(0, 0)))
+    def append_here(self, rows: pa.Table, once: Once | None = None) -> bool | None:
+        """See `LogTable`."""
+        if (codec := self._spark.conf.get(CODEC)) not in CODECS:
+            return None
         names = [name for name in self._properties.get(_STATISTICS, "").split(",") if name]
-        return append_rows(self._spark, _delta_log(self._spark, self.path), self.path, rows, names, once)
+        append = DeltaAppend(HadoopFiles(self._spark, self.path), names, codec=codec, spark=str(self._spark.version))
+        with suppress(UnknownDelta):
+            transaction = DeltaTransaction(self._spark, _delta_log(self._spark, self.path))
+            return append.run(transaction, rows, once, self._properties)
+        return None
 
     def read(self) -> DataFrame:
         """All rows. The table has to be there."""
@@ -397,10 +479,13 @@ class Delta:
         self._config = config
         self._paths = LakePaths(config)
         self._features = features_of(config.lake)
+        self._live: dict[str, LiveFiles] = {}  # by path; no two threads merge one table at once
 
     def table(self, spark: SparkSession, table: TableId) -> LakeTable:
         """See `TableFormat`."""
-        return DeltaTable(spark, self._paths.table(table), self._features, source_properties(self._config, table))
+        path = self._paths.table(table)
+        live = self._live.setdefault(path, LiveFiles())
+        return DeltaTable(spark, path, self._features, source_properties(self._config, table), live)
 
     def changes(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
@@ -412,8 +497,13 @@ class Delta:
 
     def is_conflict(self, error: BaseException) -> bool:
         """See `TableFormat`."""
-        conflicts = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
-        return any(code in str(error) for code in conflicts) or "ConcurrentModificationException" in type(error).__name__
+        return is_conflict(error)
+
+
+def is_conflict(error: BaseException) -> bool:
+    """See `TableFormat`."""
+    conflicts = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
+    return any(code in str(error) for code in conflicts) or "ConcurrentModificationException" in type(error).__name__
 
 
 def _size(spark: SparkSession, name: str) -> tuple[int, int]:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.lake import Format, Mode
@@ -62,6 +62,18 @@ class Once:
     number: int
 
 
+class LastChanges(NamedTuple):
+    """The last change of each row, that this process has.
+
+    :param rows: columns `op`, `scn`, `commit_scn`, `seq`, `commit_time`, `row_id`; `c0`, .. for each of `target`; `k0`, .. for each of `key`.
+    :param key: ids of the key's columns; empty when the ROWID identifies rows.
+    """
+
+    rows: pa.Table
+    target: Sequence[TableColumn]
+    key: Sequence[str]
+
+
 class LogTable(Protocol):
     """A table of the lake's own records. Rows are appended; maintenance removes those that are not needed any more."""
 
@@ -77,7 +89,7 @@ class LogTable(Protocol):
         :param once: nothing is appended where this append was made before; None to append in any case.
         """
 
-    def append_here(self, rows: pa.Table, once: Once) -> bool | None:
+    def append_here(self, rows: pa.Table, once: Once | None = None) -> bool | None:
         """Append rows that this process has, with no Spark job. False where this append was made before; None where only `append` does it.
 
         :param rows: in all columns of the table.
@@ -123,6 +135,10 @@ class LakeTable(Protocol):
         :param cdc: Spark type of `__cdc`.
         """
 
+    def create_of(self, changes: LastChanges, cdc: str, applied: Applied) -> bool:
+        """As `create` of a mirror, with the rows that changes leave, and no Spark job. False where there is a table, or only `replace` does
+        it."""
+
     def replace(self, rows: DataFrame, columns: Sequence[TableColumn], applied: Applied, mode: Mode) -> None:
         """Become a table of these rows and columns, in one commit that says how far the table is then.
 
@@ -165,6 +181,12 @@ class LakeTable(Protocol):
 
         :param on: SQL condition of the ON clause.
         :param clauses: SQL of all that follows it.
+        """
+
+    def merge_rows(self, changes: LastChanges, applied: Applied) -> bool:
+        """As `merge` of a mirror's changes, with no Spark job. False where only `merge` does it.
+
+        :param applied: what the commit says, where the table changes.
         """
 
     def applied(self) -> Applied | None:

@@ -26,6 +26,7 @@ from minercdc.lake.table.format import (
     READERS_TIME,
     Applied,
     LakeTable,
+    LastChanges,
     LogTable,
     Once,
     columns_of,
@@ -280,7 +281,7 @@ class IcebergLogTable(_Table):
         ):  # each version is named by the table's metadata, which each append writes
             self._snapshots().expire(READERS_TIME, (_WRITER,))
 
-    def append_here(self, rows: pa.Table, once: Once) -> bool | None:
+    def append_here(self, rows: pa.Table, once: Once | None = None) -> bool | None:
         """See `LogTable`: None, since a commit is Spark's."""
         return None
 
@@ -424,6 +425,16 @@ class IcebergTable(_Table):
         changes.createOrReplaceTempView("minercdc_changes")
         with self._saying(applied):
             self._spark.sql(f"MERGE INTO {self.name} AS t USING minercdc_changes AS c ON {on} {clauses}")
+
+    def create_of(self, changes: LastChanges, cdc: str, applied: Applied) -> bool:
+        """See `LakeTable`."""
+        del changes, cdc, applied
+        return False
+
+    def merge_rows(self, changes: LastChanges, applied: Applied) -> bool:
+        """See `LakeTable`."""
+        del changes, applied
+        return False
 
     def applied(self) -> Applied | None:
         """See `LakeTable`."""

@@ -16,9 +16,10 @@ once they are not needed. They follow the tables' own commits, which say the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from minercdc.lake.table.format import NO_TABLE, Applied, LogTable
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = "at TIMESTAMP, kind STRING, name STRING, version BIGINT, scn BIGINT, batch BIGINT, detail STRING"
+
+_APPENDS_OF_SPARK = 50
 
 NOTED = frozenset(["lost", "read", "suspended", "resumed"])
 
@@ -103,6 +106,7 @@ class StateTable:
     def __init__(self, spark: SparkSession, table: LogTable) -> None:
         self._spark = spark
         self.table = table
+        self._appends = 0
         self._version = NO_TABLE  # after the last reading, with every append of ours since
         self._seen: set[datetime] = set()  # times of the entries that were read or written
 
@@ -119,9 +123,22 @@ class StateTable:
             for i, e in enumerate(entries)
         ]
         if rows:
-            self.table.append(self._spark.createDataFrame(rows, _COLUMNS).coalesce(1))
+            self._appends += 1
+            # Those that Spark appends have Delta join the small files of the others.
+            if self._appends % _APPENDS_OF_SPARK == 0 or not self._appended_here(rows):
+                self.table.append(self._spark.createDataFrame(rows, _COLUMNS).coalesce(1))
             self._version += 1
             self._seen.update(row[0] for row in rows)
+
+    def _appended_here(self, rows: Sequence[tuple[object, ...]]) -> bool:
+        if find_spec("pyarrow") is None:
+            return False
+        import pyarrow as pa  # type: ignore[import-untyped]
+
+        kinds = {"TIMESTAMP": pa.timestamp("us", "UTC"), "STRING": pa.string(), "BIGINT": pa.int64()}
+        fields = [(name, kinds[kind]) for name, kind in (column.split() for column in _COLUMNS.split(", "))]
+        columns = [pa.array(column, kind) for column, (_, kind) in zip(zip(*rows, strict=True), fields, strict=True)]
+        return self.table.append_here(pa.table(columns, schema=pa.schema(fields))) is not None
 
     def entries(self) -> list[Entry]:
         """All entries that are kept, oldest first. The table has to be there."""

@@ -1,0 +1,147 @@
+"""A Delta table's log, as this process reads it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
+
+from minercdc.lake.table.native_delta.log import LiveFiles, UnknownLog
+
+
+class LocalFiles:
+    """A table's directory."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.asked: list[str] = []
+
+    def read(self, name: str) -> bytes | None:
+        self.asked.append(name)
+        file = self.root / name
+        return file.read_bytes() if file.exists() else None
+
+    def source(self, name: str) -> Any:
+        return pa.OSFile(str(self.root / name))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> LocalFiles:
+    (tmp_path / "_delta_log").mkdir()
+    return LocalFiles(tmp_path)
+
+
+def add(path: str, rows: int = 5, **more: Any) -> dict[str, Any]:
+    return {"add": {"path": path, "partitionValues": {}, "size": 1, "stats": json.dumps({"numRecords": rows}), **more}}
+
+
+def remove(path: str, **more: Any) -> dict[str, Any]:
+    return {"remove": {"path": path, **more}}
+
+
+def vector(number: int) -> dict[str, Any]:
+    return {"storageType": "u", "pathOrInlineDv": "x" * 20, "offset": number, "sizeInBytes": 1, "cardinality": 1}
+
+
+def commit(files: LocalFiles, version: int, *actions: dict[str, Any]) -> None:
+    text = "\n".join(map(json.dumps, ({"commitInfo": {}}, *actions)))
+    (files.root / "_delta_log" / f"{version:020}.json").write_text(text)
+
+
+def paths(live: LiveFiles, files: LocalFiles, version: int) -> list[str]:
+    return sorted(one.path for one in live.at(files, version))
+
+
+def test_the_files_are_those_that_were_added_and_not_removed(files: LocalFiles) -> None:
+    commit(files, 0, add("a"), add("b"))
+    commit(files, 1, add("c"), remove("a"))
+    live = LiveFiles()
+    assert paths(live, files, 0) == ["a", "b"]
+    assert paths(live, files, 1) == ["b", "c"]
+
+
+def test_each_commit_is_read_once(files: LocalFiles) -> None:
+    live = LiveFiles()
+    for version in range(4):
+        commit(files, version, add(str(version)))
+        live.at(files, version)
+    assert len([name for name in files.asked if name.endswith(".json")]) == 4
+
+
+def test_a_file_whose_deleted_rows_change_stays(files: LocalFiles) -> None:
+    """The log adds it with its new vector before it removes it with the old one, or the other way round."""
+    commit(files, 0, add("a"))
+    commit(files, 1, add("a", deletionVector=vector(1)), remove("a"))
+    commit(files, 2, remove("a", deletionVector=vector(1)), add("a", deletionVector=vector(9)))
+    live = LiveFiles()
+    for version, offset in ((1, 1), (2, 9)):
+        (found,) = live.at(files, version)
+        assert found.vector == vector(offset)
+    commit(files, 3, remove("a", deletionVector=vector(9)))
+    assert live.at(files, 3) == []
+
+
+def checkpoint(files: LocalFiles, version: int, *adds: dict[str, Any], **last: Any) -> None:
+    rows = [{"add": one["add"]} for one in adds] + [{"add": None}]
+    pq.write_table(pa.Table.from_pylist(rows), files.root / "_delta_log" / f"{version:020}.checkpoint.parquet")
+    (files.root / "_delta_log" / "_last_checkpoint").write_text(json.dumps({"version": version, "size": 1, **last}))
+
+
+def test_a_checkpoint_is_gone_on_from(files: LocalFiles) -> None:
+    """The commits before it may be gone."""
+    checkpoint(files, 10, add("a", partitionValues=None), add("b", partitionValues=None, deletionVector=vector(3)))
+    commit(files, 11, remove("a"), add("c"))
+    live = LiveFiles()
+    assert paths(live, files, 11) == ["b", "c"]
+    (with_vector,) = (one for one in live.at(files, 11) if one.vector is not None)
+    assert with_vector.vector == vector(3)
+    assert with_vector.records == 5
+    commit(files, 12, remove("b", deletionVector=vector(3)))
+    assert paths(live, files, 12) == ["c"]
+
+
+def test_a_reader_that_lags_far_begins_with_the_checkpoint(files: LocalFiles) -> None:
+    commit(files, 0, add("a"))
+    live = LiveFiles()
+    assert paths(live, files, 0) == ["a"]
+    checkpoint(files, 20, add("z", partitionValues=None))
+    commit(files, 21)
+    assert paths(live, files, 21) == ["z"]  # commits 1 to 19 are gone
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [
+        [add("a", stats=None)],
+        [add("a", stats='{"minValues": {}}')],
+        [add("file:/elsewhere/a")],
+        [add("/elsewhere/a")],
+        [add("x=1/a", partitionValues={"x": "1"})],
+    ],
+    ids=["no statistics", "no count", "another URI", "another directory", "partition"],
+)
+def test_what_is_not_read_here_is_not_guessed(files: LocalFiles, actions: list[dict[str, Any]]) -> None:
+    commit(files, 0, *actions)
+    with pytest.raises(UnknownLog):
+        LiveFiles().at(files, 0)
+
+
+def test_a_commit_that_is_not_there_is_not_guessed(files: LocalFiles) -> None:
+    commit(files, 0, add("a"))
+    commit(files, 2, add("c"))
+    live = LiveFiles()
+    with pytest.raises(UnknownLog, match="no commit 1"):
+        live.at(files, 2)
+    commit(files, 1, remove("a"))
+    assert paths(live, files, 2) == ["c"]
+
+
+@pytest.mark.parametrize("last", [{"parts": 2}, {"v2Checkpoint": {"path": "x"}}])
+def test_a_checkpoint_of_several_files_is_not_read(files: LocalFiles, last: dict[str, Any]) -> None:
+    checkpoint(files, 1, add("a", partitionValues=None), **last)
+    with pytest.raises(UnknownLog, match="several files"):
+        LiveFiles().at(files, 1)
