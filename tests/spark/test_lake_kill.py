@@ -84,7 +84,7 @@ def is_stopped_and_goes_on(
     connector.structure(table)
     for number in range(16):
         rows[number] = ["v"]
-        connector.change(Op.CREATE, None, (str(number), "v"))
+        connector.change(Op.CREATE, None, (str(number), "v"), row_id=f"R{number}")
     connector.commit()
     sync()
     for turn, (owner, method, after) in enumerate(boundaries):
@@ -96,10 +96,12 @@ def is_stopped_and_goes_on(
             values.append(f"default {turn}")
         before = rows[turn]
         rows[turn] = [f"changed {turn}", *before[1:]]
-        connector.change(Op.UPDATE, (str(turn), *before), (str(turn), *rows[turn]))
-        connector.change(Op.DELETE, (str(15 - turn // 2), *rows.pop(15 - turn // 2)), None) if turn % 2 == 0 else None
+        connector.change(Op.UPDATE, (str(turn), *before), (str(turn), *rows[turn]), row_id=f"R{turn}")
+        if turn % 2 == 0:
+            gone = 15 - turn // 2
+            connector.change(Op.DELETE, (str(gone), *rows.pop(gone)), None, row_id=f"R{gone}")
         rows[100 + turn] = ["new"] * (len(table.columns) - 1)
-        connector.change(Op.CREATE, None, (str(100 + turn), *rows[100 + turn]))
+        connector.change(Op.CREATE, None, (str(100 + turn), *rows[100 + turn]), row_id=f"R{100 + turn}")
         connector.commit()
         with killed(monkeypatch, owner, method, after=after) as calls, suppress(Exception):
             sync()

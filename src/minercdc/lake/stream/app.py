@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_MERGE_POLL_S = 0.25
+_MERGE_POLL_S = 0.5
 _MOST_MARKS = 50  # that are waited for
 _LOOK_S = 5.0
 
