@@ -167,6 +167,11 @@ def test_a_batch_is_summed_up_as_the_change_log_is(spark: SparkSession, tmp_path
         assert found == sorted(log.arrivals(f"batch = {batch}"), key=lambda one: one.topic)
 
 
+def test_rows_after_a_chunk_without_rows_are_read(spark: SparkSession) -> None:
+    chunks = [pa.record_batch({"n": pa.array(numbers, pa.int64())}) for numbers in ([1], [], [2], [])]
+    assert [row["n"] for row in from_arrow(spark, pa.Table.from_batches(chunks), "n BIGINT").collect()] == [1, 2]
+
+
 def test_a_micro_batch_is_appended_once(spark: SparkSession, tmp_path: Path) -> None:
     log = ChangeLog(spark, DeltaLogTable(spark, str(tmp_path / "log"), CHANGES), values_of())
     scan = BatchScan(values_of())

@@ -25,5 +25,6 @@ def from_arrow(spark: SparkSession, rows: pa.Table, schema: str) -> DataFrame:
 
     :param schema: the columns of `rows` in their order, as Spark SQL.
     """
-    found: DataFrame = spark.createDataFrame(rows, schema)
+    # In one chunk: Spark reads no row after a chunk without rows.
+    found: DataFrame = spark.createDataFrame(rows.combine_chunks(), schema)
     return found
