@@ -164,18 +164,12 @@ class DeltaMerge:
     ) -> Iterator[pa.Table]:
         """Of the rows of each file, but those that are deleted: columns `file`, `row`, `t_scn`, `t_seq`, and `k0`, .."""
         import pyarrow as pa
-        import pyarrow.compute as pc
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
         cdc = next(field for field in fields if field.name == CDC)
         names = {member.name: member.physical for member in cdc.members}
         paths = [(cdc.physical, names["commit_scn"]), (cdc.physical, names["seq"]), *identity.paths]
         for number, one in enumerate(candidates):
-            with (
-                self._files.source(unquote(one.path)) as source,
-                pq.ParquetFile(source, coerce_int96_timestamp_unit="us") as parquet,
-            ):
-                rows = parquet.read(columns=[".".join(path) for path in paths])
+            rows = self._read(one, [".".join(path) for path in paths])
             if rows.num_rows != one.records:
                 raise UnknownLog(f"{one.path} has {rows.num_rows} rows in place of {one.records}")
             columns = [_column(rows, path) for path in paths]
@@ -187,10 +181,7 @@ class DeltaMerge:
             place = pa.array(range(rows.num_rows), pa.int64())
             file = pa.repeat(pa.scalar(number, pa.int32()), rows.num_rows)
             table = pa.table([file, place, *columns[:2], *typed], ["file", "row", "t_scn", "t_seq", *identity.names])
-            if number in vectors:
-                gone = pc.is_in(place, value_set=pa.array(vectors[number], pa.int64()))
-                table = table.filter(pc.invert(gone))
-            yield table
+            yield _without(table, vectors.get(number, ()))
 
     def _marked(
         self, candidates: Sequence[DataFile], vectors: Mapping[int, BitMap64], deleted: Mapping[int, list[int]]
@@ -214,16 +205,10 @@ class DeltaMerge:
     ) -> Iterator[pa.Table]:
         """The rows of files that are to be joined, but those that are deleted, now or before."""
         import pyarrow as pa
-        import pyarrow.compute as pc
-        import pyarrow.parquet as pq
 
         schema = pa.schema([field.arrow() for field in fields])
         for one in joined:
-            with (
-                self._files.source(unquote(one.path)) as source,
-                pq.ParquetFile(source, coerce_int96_timestamp_unit="us") as parquet,
-            ):
-                rows = parquet.read(columns=schema.names)
+            rows = self._read(one, schema.names)
             columns = [
                 rows.column(field.name).cast(field.type)
                 if field.name in rows.column_names
@@ -233,11 +218,27 @@ class DeltaMerge:
             gone = set(deleted.get(one.path, ()))
             if one.vector is not None:
                 gone.update(read_vector(self._files, one.vector))
-            kept = pa.table(columns, schema=schema)
-            if gone:
-                places = pa.array(range(kept.num_rows), pa.int64())
-                kept = kept.filter(pc.invert(pc.is_in(places, value_set=pa.array(sorted(gone), pa.int64()))))
-            yield kept
+            yield _without(pa.table(columns, schema=schema), gone)
+
+    def _read(self, one: DataFile, columns: Sequence[str]) -> pa.Table:
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+        with (
+            self._files.source(unquote(one.path)) as source,
+            pq.ParquetFile(source, coerce_int96_timestamp_unit="us") as parquet,
+        ):
+            return parquet.read(columns=columns)
+
+
+def _without(rows: pa.Table, gone: Iterable[int]) -> pa.Table:
+    """The rows of a file but those of these numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not gone:
+        return rows
+    places = pa.array(range(rows.num_rows), pa.int64())
+    return rows.filter(pc.invert(pc.is_in(places, value_set=pa.array(gone, pa.int64()))))
 
 
 def _small(found: Sequence[DataFile]) -> list[DataFile]:
