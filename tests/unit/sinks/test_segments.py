@@ -81,6 +81,20 @@ def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
     writer.close()
 
 
+@pytest.mark.parametrize("segment_bytes", [1 << 20, 1])
+def test_a_range_has_its_own_records_whatever_was_committed_after_it(tmp_path: Path, segment_bytes: int) -> None:
+    filled(tmp_path, batches=4, segment_bytes=segment_bytes)
+    log = SegmentLog(tmp_path)
+    places = [BEGIN]
+    while (end := log.reach(places[-1], 2)) != places[-1]:
+        places.append(end)
+    assert len(places) == 5
+    for first, begin in enumerate(places):
+        for last, end in enumerate(places[first:], first):
+            found = [one.number for at, until in log.ranges(begin, end) for one in log.read(at, until)]
+            assert found == list(range(2 * first, 2 * last)), (begin, end)
+
+
 def test_what_is_not_committed_is_neither_read_nor_kept(tmp_path: Path) -> None:
     writer = sink(tmp_path)
     writer.write(record(1))
