@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from confluent_kafka import TopicPartition
@@ -16,6 +16,7 @@ from tests.spark.reading import lake
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.lake import tables
+from minercdc.lake.stream.driver_scans import DriverScans, ScannedRecords
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import Op
@@ -25,11 +26,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 GOOD = TableSchema(TableId("PDB", "LAB", "GOOD"), (Column("ID", "NUMBER", 9, 0, nullable=False),), key=(0,))
-SUSPENDED, DELETED, TRIMMED, PARTED = (
-    replace(GOOD, id=GOOD.id._replace(table=name)) for name in ("SUSPENDED", "DELETED", "TRIMMED", "PARTED")
+SUSPENDED, DELETED, TRIMMED, LATE, PARTED = (
+    replace(GOOD, id=GOOD.id._replace(table=name)) for name in ("SUSPENDED", "DELETED", "TRIMMED", "LATE", "PARTED")
 )
 MOVED = replace(GOOD, id=GOOD.id._replace(table="MOVED"), key=())
-ALL = (GOOD, SUSPENDED, DELETED, TRIMMED, PARTED, MOVED)
+ALL = (GOOD, SUSPENDED, DELETED, TRIMMED, LATE, PARTED, MOVED)
+
+
+def trim(admin: AdminClient, topic: str) -> None:
+    for place, deleted in admin.delete_records([TopicPartition(topic, 0, -1)]).items():
+        assert deleted.result().low_watermark > 1, place
 
 
 def test_a_table_that_lacks_changes_is_named_with_its_cause_and_the_others_go_on(
@@ -40,6 +46,7 @@ def test_a_table_that_lacks_changes_is_named_with_its_cause_and_the_others_go_on
     broker: KafkaBroker,
     prefix: str,
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for table in ALL:
         connector.structure(table)
@@ -52,21 +59,30 @@ def test_a_table_that_lacks_changes_is_named_with_its_cause_and_the_others_go_on
     connector.scn += 1
     connector.alter(PARTED, "ALTER TABLE lab.parted DROP PARTITION p1", PARTED)
     connector.alter(MOVED, "ALTER TABLE lab.moved MOVE", MOVED)
-    for table in (PARTED, MOVED, TRIMMED):
+    for table in (PARTED, MOVED, TRIMMED, LATE):
         connector.change(Op.CREATE, None, ("2",), table, "R2")
     connector.commit(suspended=[suspension])
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     admin.delete_topics([f"{prefix}.LAB.DELETED"])[f"{prefix}.LAB.DELETED"].result()
-    for place, deleted in admin.delete_records([TopicPartition(f"{prefix}.LAB.TRIMMED", 0, -1)]).items():
-        assert deleted.result().low_watermark > 1, place
+    trim(admin, f"{prefix}.LAB.TRIMMED")
+    read = DriverScans.read
+
+    def trimmed(*given: Any) -> ScannedRecords | None:
+        """Retention deletes records while a micro-batch is read."""
+        trim(admin, f"{prefix}.LAB.LATE")
+        return read(*given)
+
+    monkeypatch.setattr(DriverScans, "read", trimmed)
     with caplog.at_level(logging.ERROR):
         sync()
+    monkeypatch.setattr(DriverScans, "read", read)
     messages = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
-    assert len(messages) == 4, messages
+    assert len(messages) == 5, messages
     rebuild = "minercdc lake rebuild CONFIG --table LAB."
     for name, cause in (
         ("DELETED", f"its topic {prefix}.LAB.DELETED was deleted"),
         ("TRIMMED", "were deleted before the lake read them"),
+        ("LATE", "were deleted before the lake read them"),
         ("PARTED", "ALTER TABLE lab.parted DROP PARTITION p1"),
         ("MOVED", "ALTER TABLE lab.moved MOVE"),
     ):

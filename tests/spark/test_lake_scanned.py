@@ -12,14 +12,17 @@ from tests.spark.test_lake_envelope import CHANGE, IN_PLACE, NEEDED, PARSED, rec
 
 from minercdc.config.load import parse_properties
 from minercdc.config.sections import ValueConfig
+from minercdc.lake.merge.scheduler import Merger
 from minercdc.lake.spark.arrow import from_arrow
 from minercdc.lake.stream import change_log
 from minercdc.lake.stream.change_log import OLD_KEY, ChangeLog
+from minercdc.lake.stream.record_source import SegmentSource
 from minercdc.lake.stream.scanned_batch import BatchScan, SourceRecord, arrival_of, log_rows
 from minercdc.lake.table.delta import CHANGES, DeltaLogTable
 from minercdc.lake.table.format import Once
 from minercdc.messages.envelope.encoder import UNAVAILABLE_HEADER
 from minercdc.native.decoding import decode
+from minercdc.stream.counters.lake import LakeFigures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -179,6 +182,26 @@ def test_a_micro_batch_is_appended_once(spark: SparkSession, tmp_path: Path) -> 
     rows = pa.Table.from_batches(log_rows(scan.rows() or {}, 1))
     assert [log.append_rows(rows, "w", number, spark) for number in (1, 1, 2)] == [True, False, True]
     assert log.rows().count() == 2
+
+
+def test_what_another_lake_has_appended_is_merged_by_this_one_too(spark: SparkSession, tmp_path: Path) -> None:
+    """As of a process that still ends when the next one has begun with the same micro-batch."""
+    lake = {
+        "debezium.sink.type": "segments",
+        "minercdc.sink.path": str(tmp_path),
+        "minercdc.lake.path": str(tmp_path / "lake"),
+    }
+    config = parse_properties(NEEDED | lake)
+    mergers = [Merger(spark, config, SegmentSource(config), LakeFigures()) for _ in range(2)]
+    scan = BatchScan(config.values)
+    assert scan.add(SourceRecord("t", 0, 1, b'{"ID":1}', record(CHANGE), None))
+    rows = scan.rows() or {}
+    for number, merger in ((1, mergers[0]), (2, mergers[0]), (1, mergers[1]), (2, mergers[1]), (3, mergers[1])):
+        merger.append_scanned(rows, "w", number)
+    found = [sorted((one.batch, one.rows) for one in merger._arrivals.of("t")) for merger in mergers]
+    assert found == [[(1, 1), (2, 1)], [(1, 1), (2, 1), (4, 1)]]
+    for merger in mergers:
+        merger.close()
 
 
 def test_a_log_of_an_older_version_is_appended_to_by_spark(spark: SparkSession, tmp_path: Path) -> None:

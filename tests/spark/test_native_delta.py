@@ -69,7 +69,7 @@ def value_of(kind: str, number: int) -> Any:
         "TIMESTAMP": EPOCH + timedelta(days=number),
         "BINARY": bytes([number % 256, 0, number // 256]),
         "BOOLEAN": number % 2 == 0,
-        "DOUBLE": -0.0 if number % 5 == 0 else number / 3,
+        "DOUBLE": -0.0 if number % 3 == 0 else float("nan") if number % 3 == 1 else number / 3,
     }[kind]
 
 
@@ -243,7 +243,7 @@ def sql_of(column: TableColumn, value: Any) -> str:
         return "NULL" if value is None else str(value)
     if isinstance(value, bytes | bytearray):
         return f"X'{value.hex()}'"
-    return f"CAST('{value!r}' AS DOUBLE)" if isinstance(value, float) else f"CAST('{value}' AS {column.type})"
+    return f"CAST('{value + 0.0!r}' AS DOUBLE)" if isinstance(value, float) else f"CAST('{value}' AS {column.type})"
 
 
 def test_columns_that_were_renamed_added_and_widened(session: SparkSession, lake: DeltaTable) -> None:

@@ -64,12 +64,36 @@ def test_the_files_are_those_that_were_added_and_not_removed(files: LocalFiles) 
     assert paths(live, files, 1) == ["b", "c"]
 
 
-def test_each_commit_is_read_once(files: LocalFiles) -> None:
+def test_each_commit_is_read_twice_at_most(files: LocalFiles) -> None:
+    """The last one again, to see that the log is still the same."""
     live = LiveFiles()
     for version in range(4):
         commit(files, version, add(str(version)))
         live.at(files, version)
-    assert len([name for name in files.asked if name.endswith(".json")]) == 4
+    assert len([name for name in files.asked if name.endswith(".json")]) == 4 + 3
+
+
+def test_a_table_that_was_made_again_is_another_one(files: LocalFiles) -> None:
+    """Or of which an older copy was put back. Its versions have the numbers of those that are gone."""
+    for version in range(3):
+        commit(files, version, add(f"old {version}"))
+    live = LiveFiles()
+    assert paths(live, files, 2) == ["old 0", "old 1", "old 2"]
+    for version in range(5):
+        commit(files, version, add(f"new {version}"))
+    assert paths(live, files, 4) == [f"new {version}" for version in range(5)]
+    commit(files, 4, add("other"))
+    assert paths(live, files, 4) == [*(f"new {version}" for version in range(4)), "other"]
+
+
+def test_a_damaged_log_is_not_guessed(files: LocalFiles) -> None:
+    commit(files, 0, add("a"))
+    (files.root / "_delta_log" / f"{1:020}.json").write_text('{"add": {"path"')
+    live = LiveFiles()
+    with pytest.raises(UnknownLog, match="the log is not read"):
+        live.at(files, 1)
+    commit(files, 1, add("b"))
+    assert paths(live, files, 1) == ["a", "b"]
 
 
 def test_a_file_whose_deleted_rows_change_stays(files: LocalFiles) -> None:

@@ -24,7 +24,7 @@ from minercdc.lake.read.decode import RowDecoder
 from minercdc.lake.spark.own_sessions import ThreadSessions, compile_code, own_session
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.stream.arrivals import Arrivals
-from minercdc.lake.stream.change_log import ChangeLog
+from minercdc.lake.stream.change_log import Arrival, ChangeLog
 from minercdc.lake.stream.deleted_records import deleted
 from minercdc.lake.stream.marks import Ends, Mark
 from minercdc.lake.stream.record_source import RecordSource
@@ -147,13 +147,20 @@ class Merger:
         batch = self._batch + 1
         arrivals = self._log.append(records, batch, writer, number, one_topic=one_topic)
         if arrivals is None:
-            session = self._sessions.get()
-            compile_code(session, wanted=rows >= FEW_ROWS)
-            arrivals = self._change_log(session).arrivals(f"batch = {batch}")
+            compile_code(self._sessions.get(), wanted=rows >= FEW_ROWS)
+            arrivals = self._arrived_since(batch)
+        self._note(arrivals, batch)
+
+    def _arrived_since(self, batch: int) -> list[Arrival]:
+        """What the change log has of a batch, and of later ones: where an append was made before, it may have been by another lake, which has
+        gone on since."""
+        return self._change_log(self._sessions.get()).arrivals(f"batch >= {batch}")
+
+    def _note(self, arrivals: Sequence[Arrival], batch: int) -> None:
         # In this order: tables are merged up to `_batch`, with the arrivals that are known then.
         self._arrivals.add(arrivals)
         with self._lock:
-            self._batch = batch
+            self._batch = max([batch, *(arrival.batch for arrival in arrivals)])
 
     def append_scanned(self, rows: Mapping[str, pa.RecordBatch], writer: str, number: int) -> None:
         """As `append`, of rows that `scanned_batch` has read.
@@ -167,9 +174,9 @@ class Merger:
         compile_code(session, wanted=made.num_rows >= FEW_ROWS)
         if self._log.append_rows(made, writer, number, session):
             self._kept.add(batch, rows)
-            self._arrivals.add([arrival_of(topic, batch, part) for topic, part in rows.items()])
-        with self._lock:
-            self._batch = batch
+            self._note([arrival_of(topic, batch, part) for topic, part in rows.items()], batch)
+        else:
+            self._note(self._arrived_since(batch), batch)
 
     def note_unread(self, read: Ends, ends: Ends) -> None:
         """Record as lost what a micro-batch, not appended yet, will not find. Raises as `RecordSource.unread`, and SinkError when the source cannot be read.

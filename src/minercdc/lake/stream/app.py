@@ -153,11 +153,11 @@ class Lake:
             self._writer = str(json.loads(self._content(f"{self._paths.checkpoint}/metadata"))["id"])
         offset = self._offset(number)
         ends = self._source.ends(offset)
-        self._merger.note_unread(self._read, ends)
         new = {place: end - self._read.get(place, 0) for place, end in ends.items()}
         topics, rows = {topic for (topic, _), rows in new.items() if rows}, sum(new.values())
         begun = time.monotonic()
         scanned = self._scans.read(self._read_to, offset, rows)
+        self._merger.note_unread(self._read, ends)  # once it is read: retention may delete records meanwhile
         if scanned is not None:
             self._merger.append_scanned(scanned.rows, self._writer, number)
             self.figures.records += scanned.records
@@ -165,6 +165,7 @@ class Lake:
         else:
             self._topics.learn(records)
             self._merger.append(self._topics.as_json(records), self._writer, number, rows, one_topic=len(topics) == 1)
+            self._merger.note_unread(self._read, ends)
         self._read, self._read_to = ends, offset
 
     def _offset(self, number: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Protocol
 
 _LOG = "_delta_log"
@@ -62,6 +63,7 @@ class LiveFiles:
     def __init__(self) -> None:
         self._version = -1
         self._files: dict[tuple[str, str], DataFile] = {}
+        self._commit = b""  # digest of the version's own
 
     def at(self, files: TableFiles, version: int) -> list[DataFile]:
         """The files that a version has.
@@ -70,30 +72,40 @@ class LiveFiles:
         :raises UnknownLog: they cannot be told.
         """
         try:
-            if version - self._version > _MOST_COMMITS or not self._follow(files, version):
+            if not self._is_same(files, version) or not self._follow(files, version):
                 self._begin(files, version)
                 if not self._follow(files, version):
                     raise UnknownLog(f"there is no commit {self._version + 1}")
-        except UnknownLog:
+        except Exception as error:
             self._version, self._files = -1, {}
+            if isinstance(error, (ValueError, LookupError, TypeError, AttributeError)):  # a damaged file
+                raise UnknownLog(f"the log is not read: {error!r}") from error
             raise
         return list(self._files.values())
 
+    def _is_same(self, files: TableFiles, version: int) -> bool:
+        """Whether the log is the one that was read. One of another table may be there, as after the table was deleted and made again, or an
+        older copy was put back: its versions have the same numbers."""
+        if self._version < 0:
+            return version < _MOST_COMMITS
+        if not 0 <= version - self._version <= _MOST_COMMITS:
+            return False
+        content = files.read(_commit_name(self._version))
+        return content is not None and sha256(content).digest() == self._commit
+
     def _follow(self, files: TableFiles, version: int) -> bool:
         """Take the commits up to a version; False where one of them is not there."""
-        if version < self._version:
-            return False
         while self._version < version:
-            content = files.read(f"{_LOG}/{self._version + 1:020}.json")
+            content = files.read(_commit_name(self._version + 1))
             if content is None:
                 return False
             self._take([json.loads(line) for line in content.splitlines() if line.strip()])
-            self._version += 1
+            self._version, self._commit = self._version + 1, sha256(content).digest()
         return True
 
     def _begin(self, files: TableFiles, version: int) -> None:
         """Begin with the newest checkpoint, or with the first commit."""
-        self._version, self._files = -1, {}
+        self._version, self._files, self._commit = -1, {}, b""
         content = files.read(f"{_LOG}/_last_checkpoint")
         if content is None:
             return
@@ -105,6 +117,8 @@ class LiveFiles:
             raise UnknownLog("the checkpoint has several files")
         self._take({"add": one} for one in _checkpoint(files, number))
         self._version = number
+        if (commit := files.read(_commit_name(number))) is not None:
+            self._commit = sha256(commit).digest()
 
     def _take(self, actions: Iterable[Mapping[str, Any]]) -> None:
         added = []
@@ -115,6 +129,10 @@ class LiveFiles:
                 added.append(action["add"])
         for one in added:  # a commit does not remove what it adds
             self._files[_identity(one)] = _data_file(one)
+
+
+def _commit_name(version: int) -> str:
+    return f"{_LOG}/{version:020}.json"
 
 
 def said_in(commit: bytes) -> str | None:

@@ -170,8 +170,6 @@ class DeltaMerge:
         paths = [(cdc.physical, names["commit_scn"]), (cdc.physical, names["seq"]), *identity.paths]
         for number, one in enumerate(candidates):
             rows = self._read(one, [".".join(path) for path in paths])
-            if rows.num_rows != one.records:
-                raise UnknownLog(f"{one.path} has {rows.num_rows} rows in place of {one.records}")
             columns = [_column(rows, path) for path in paths]
             if columns[0] is None or columns[1] is None:
                 raise UnknownLog(f"{one.path} lacks {CDC}")
@@ -227,7 +225,10 @@ class DeltaMerge:
             self._files.source(unquote(one.path)) as source,
             pq.ParquetFile(source, coerce_int96_timestamp_unit="us") as parquet,
         ):
-            return parquet.read(columns=columns)
+            rows = parquet.read(columns=columns)
+        if rows.num_rows != one.records:
+            raise UnknownLog(f"{one.path} has {rows.num_rows} rows in place of {one.records}")
+        return rows
 
 
 def _without(rows: pa.Table, gone: Iterable[int]) -> pa.Table:

@@ -17,6 +17,7 @@ _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _KNOWN = ("comment", "delta.columnMapping.id", "delta.columnMapping.physicalName", "delta.typeChanges")
 _MOST_STATISTICS = 32  # columns, as Delta's own default
 _LONGEST = 32  # characters of a text in statistics
+_LAST = "\U0010ffff"  # the greatest character
 _EPOCH = datetime(1970, 1, 1)
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_000  # the years 1 to 9999
 _EXACT_DIGITS = 15  # of a decimal that JSON's readers may take as a double
@@ -166,9 +167,14 @@ def _told(value: Any, *, last: bool) -> Any:
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, str) and len(value) > _LONGEST:
-        # What is cut is less than the value; the greatest character makes it greater.
-        return value[:_LONGEST] + ("\U0010ffff" if last else "")
+        return _above(value) if last else value[:_LONGEST]  # what is cut is less than the value
     return value
+
+
+def _above(text: str) -> str:
+    """The text, or a shorter one that is greater: by the greatest character in the place of a lesser one."""
+    cut = next((at for at in range(_LONGEST, len(text)) if text[at] != _LAST), None)
+    return text if cut is None else text[:cut] + _LAST
 
 
 def _moments(least: int, greatest: int, *, zone: str) -> tuple[str, str] | None:
