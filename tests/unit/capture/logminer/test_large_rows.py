@@ -106,6 +106,21 @@ def test_e59_erase_fills_with_blanks(miner: Miner, redo: Large, dialect: Any, kn
     assert changes(miner, redo)[-1] == ("u", ("59", "t", X, X), ("59", "t", "ab  ef" if known else X, X))
 
 
+@pytest.mark.parametrize("gone", ["deleted", "moved"])
+def test_a_value_is_known_of_its_row_and_not_of_the_next_one_with_its_key(
+    miner: Miner, redo: Large, dialect: Any, gone: str
+) -> None:
+    redo.update_doc(59, """"C" = 'abcdef'""")
+    if gone == "deleted":
+        redo.on(OpCode.DELETE, """delete from "LAB"."DOC" where "ID" = '59' and "T" = 't';""", "r1")
+    else:
+        redo.update_doc(59, """"ID" = '60'""")
+    redo.update_doc(61, """"ID" = '59'""", "r2")
+    dialect.locator(redo, 59, row_id="r2")
+    dialect.piece(redo, OpCode.LOB_ERASE, 59, "  e_len :=  2;\n  dbms_lob.erase(loc_c, e_len, 3);", row_id="r2")
+    assert changes(miner, redo)[-1] == ("u", ("61", "t", X, X), ("59", "t", X, X))
+
+
 def test_e60_lobs_that_are_not_named_are_unavailable(miner: Miner, redo: Large) -> None:
     redo.update_doc(60, """"T" = 'u'""")
     assert changes(miner, redo) == [("u", ("60", "t", X, X), ("60", "u", X, X))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -64,6 +64,7 @@ class Pending:
     :ivar spoiled: positions of columns of whose value a piece is missing: they become UNAVAILABLE.
     :ivar replaced: positions of columns whose value in `values` was emptied after it was written, as at the begin of a statement
         that writes another one.
+    :ivar known: what the LOBs were before the change, by position, where that is known.
     :ivar size: characters of the pieces it got.
     :ivar is_in_place: it has pieces that DBMS_LOB wrote.
     :ivar is_ended: the row came that ends its statement: pieces with the placeholder are another's.
@@ -78,6 +79,7 @@ class Pending:
     values: dict[int, LargeValue] = field(default_factory=dict)
     spoiled: set[int] = field(default_factory=set)
     replaced: set[int] = field(default_factory=set)
+    known: dict[int, str] = field(default_factory=dict)
     size: int = 0
     is_in_place: bool = False
     is_ended: bool = False
@@ -254,37 +256,48 @@ class Document:
 
 class KnownLobs:
     """Keeps values of LOBs that one transaction has set, as far as there is room (8 Mi characters), so that pieces by
-    DBMS_LOB of a later change can be applied to them."""
+    DBMS_LOB of a later change can be applied to them. Of rows that exchange their keys, the ROWIDs tell whose a value is."""
 
     def __init__(self) -> None:
-        self._texts: dict[tuple[RowKey, int], str] = {}
+        self._texts: dict[tuple[RowKey, int], tuple[str, str | None]] = {}  # with the ROWID, None where it is not known
         self._size = 0
 
-    def get(self, key: RowKey | None, column: int) -> str | None:
-        """What the row with this key has in the column at this position; None when that is not known, or `key` is None."""
-        return None if key is None else self._texts.get((key, column))
-
-    def forget(self, key: RowKey | None, columns: Iterable[int]) -> dict[int, str]:
-        """To be called when a row is changed or deleted: forget its values in `columns`, and return those that were known, by
-        position; {} without a key."""
-        if key is None or not self._texts:
+    def take(self, change: Assembled) -> dict[int, str]:
+        """To be called when a row is changed or deleted: forget what is known of it, and return that by position. Without a key it may be
+        any row of the table."""
+        if not self._texts:
             return {}
-        texts = {i: self._texts.pop((key, i)) for i in columns if (key, i) in self._texts}
-        self._size -= sum(len(text) + _ENTRY for text in texts.values())
-        return texts
+        decoder, row_id = change.decoder, change.row_id
+        key = row_key(decoder, change.before or change.after or ())
+        if key is not None:
+            places = [(key, i) for i in decoder.lobs]
+        else:
+            places = [place for place in self._texts if place[0][0] == decoder.schema.id]
+        mine = [place for place in places if place in self._texts and _may_be(self._texts[place][1], row_id)]
+        taken = {place[1]: self._forget(place) for place in mine}
+        return taken if key is not None else {}
+
+    def _forget(self, place: tuple[RowKey, int]) -> str:
+        text, _ = self._texts.pop(place)
+        self._size -= len(text) + _ENTRY
+        return text
 
     def remember(self, pending: Pending) -> None:
         """Remember the LOBs that a change on which `complete` was called has set, and those it left as they were, as far as
-        there is room; what was known of the row before it is forgotten."""
-        change = pending.change
-        lobs, after = change.decoder.lobs, pending.after
-        before = self.forget(row_key(change.decoder, change.before or after), lobs)
+        there is room."""
         if pending.key is None:
             return
-        for i in lobs:
-            value = after[i]
+        for i in pending.change.decoder.lobs:
+            value, place = pending.after[i], (pending.key, i)
+            if place in self._texts:
+                self._forget(place)
             if value is UNAVAILABLE and i not in pending.values and i not in pending.spoiled:
-                value = before.get(i)
+                value = pending.known.get(i)
             if isinstance(value, str) and self._size + len(value) + _ENTRY <= _REMEMBERED:
-                self._texts[pending.key, i] = value
+                self._texts[place] = value, pending.change.row_id
                 self._size += len(value) + _ENTRY
+
+
+def _may_be(row_id: str | None, other: str | None) -> bool:
+    """Whether ROWIDs, None where they are not known, may be of the same row."""
+    return row_id is None or other is None or row_id == other

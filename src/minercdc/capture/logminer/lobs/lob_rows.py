@@ -102,7 +102,7 @@ class LargeRowAssembler(Generic[_Other]):
             self._wait(pending)
         elif before is not None or after is not None:
             if before is not None:
-                self._known.forget(row_key(decoder, before), decoder.lobs)
+                self._known.take(change)
             self._queue.append(change)
 
     def take_piece(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
@@ -230,10 +230,10 @@ class LargeRowAssembler(Generic[_Other]):
 
     def _change_of(self, row: LogMinerRow, decoder: RedoDecoder, known: Row) -> Pending | None:
         """The change that waits for pieces of the row that a condition names, None for none; for a row without a known key,
-        the latest change, unless it has another ROWID."""
+        the latest change. One with another ROWID is of another row, which has the key now or had it before."""
         key = row_key(decoder, known)
         pending = self._latest if key is None else self._open.get(key)
-        if key is None and pending is not None and PLACEHOLDER_ROW_ID != row.row_id != (pending.change.row_id or row.row_id):
+        if pending is not None and PLACEHOLDER_ROW_ID != row.row_id != (pending.change.row_id or row.row_id):
             return None
         return pending if pending is not None and pending.fits(decoder, known) else None
 
@@ -292,10 +292,13 @@ class LargeRowAssembler(Generic[_Other]):
             return value
         if not self._in_place or pending.change.op is Op.CREATE:
             return ""
-        return self._known.get(pending.key, column)
+        return pending.known.get(column)
 
     def _wait(self, pending: Pending) -> Pending:
-        """Queue a change whose rows may not be complete yet, as the latest one, and the open one of its row; returns it."""
+        """Queue a change whose rows may not be complete yet, as the latest one, and the open one of its row; returns it.
+        What is known of the row goes with it: by then another row may have the key that it had."""
+        known = self._known.take(pending.change)
+        pending.known = {} if pending.change.op is Op.CREATE else known
         self._queue.append(pending)
         self._latest = pending
         if pending.key is not None:
