@@ -350,9 +350,13 @@ class Workload:
         elif kind < 0.65:
             if self._run(session, f"update doc set title = title || '.' where id = {key}"):
                 session.done.append(Change("DOC", "u", at, at))
-        elif kind < 0.72:
+        elif kind < 0.69:
             if self._run(session, f"update doc set data = empty_blob(), title = 'e' where id = {key}"):
                 session.done.append(Change("DOC", "u", at, at))
+        elif kind < 0.73:
+            other = 100 * session.number + self.chance.randrange(_KEYS)
+            if other != key and self._run(session, f"update doc set id = {other} where id = {key}"):
+                self._moved_doc(session, key, other)
         elif kind < 0.88:
             if self.unseen:
                 self._write_and_undo(session, key, body)
@@ -396,6 +400,14 @@ class Workload:
         session.lobs.discard(int(key))
         if body:
             session.lobs.add(int(key))
+
+    @staticmethod
+    def _moved_doc(session: _Session, key: int, other: int) -> None:
+        """Remember that a row has another key, and with it what the session's transaction knows of its CLOB."""
+        session.done.append(Change("DOC", "u", (str(key),), (str(other),)))
+        if key in session.lobs:
+            session.lobs.remove(key)
+            session.lobs.add(other)
 
     def _large(self) -> str | None:
         """A value that fits into the row, or does not, or is NULL."""
