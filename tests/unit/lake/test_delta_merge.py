@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -165,20 +166,16 @@ class History:
     def merge_while_another_commits(self) -> None:
         """Between the reading and the commit; the merge is tried again."""
         self.scn += 10
-        changes, statistics = self.changes(), merge.statistics_of
+        changes = self.changes()
+        with pytest.MonkeyPatch.context() as patch, suppress(Conflict):
 
-        def late(rows: pa.Table) -> str:
-            merge.statistics_of = statistics
-            self.table.optimize(ordered=False)
-            return statistics(rows)
+            def late(rows: pa.Table) -> str:
+                patch.undo()
+                self.table.optimize(ordered=False)
+                return statistics_of(rows)
 
-        merge.statistics_of = late
-        try:
+            patch.setattr(merge, "statistics_of", late)
             self.outcome(changes)
-        except Conflict:
-            pass
-        finally:
-            merge.statistics_of = statistics
         self.run(changes)
 
     def follow(self, changes: LastChanges) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
@@ -32,9 +32,9 @@ class Clock(datetime):
     hour: ClassVar[int] = 20
 
     @classmethod
-    def now(cls, tz: tzinfo | None = None) -> datetime:
+    def now(cls, tz: tzinfo | None = None) -> Self:
         cls.hour -= 1
-        return datetime(2026, 1, 1, cls.hour, tzinfo=UTC)
+        return cls(2026, 1, 1, cls.hour, tzinfo=UTC)
 
 
 def test_the_order_of_entries_is_kept_when_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
