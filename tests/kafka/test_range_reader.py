@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from contextlib import closing
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from tests.kafka.test_sink import client_of, settings
 
@@ -69,6 +70,36 @@ def test_committed_messages_within_the_ranges_are_read(broker: KafkaBroker, pref
         abandoned.close()
         topic.delete_before(5)
         assert read(reader, {first: (0, 8)}) == [(0, 5, "c"), (0, 7, "d")]
+
+
+def test_no_message_is_left_out_by_what_was_fetched_ahead(broker: KafkaBroker, prefix: str) -> None:
+    """Of a range that was read before, and of one that was given up: a later message would tell that a partition is read to its end."""
+    topic, chance = Topic(broker, f"{prefix}.S.T"), random.Random(4)
+    for _ in range(60):
+        topic.write(*("v" * 100,) * chance.randrange(1, 100), partition=chance.randrange(2), commit=chance.random() < 0.9)
+    places = [(topic.name, 0), (topic.name, 1)]
+    with closing(RangeReader(client_of(settings(prefix, broker.bootstrap_servers)))) as reader:
+        ends = {place: reader_end(broker, place) for place in places}
+        whole = {(one.partition(), one.offset()) for one in reader.messages({place: (0, ends[place]) for place in places})}
+        assert len(whole) > 1_500
+        at, found = dict.fromkeys(places, 0), []
+        while at != ends:
+            ranges = {place: (begin, min(begin + chance.randrange(1, 60), ends[place])) for place, begin in at.items()}
+            new = {place: both for place, both in ranges.items() if both[0] < both[1]}
+            if chance.random() < 0.2:
+                with closing(reader.messages(new)) as abandoned:
+                    next(abandoned, None)
+            found += [(one.partition(), one.offset()) for one in reader.messages(new)]
+            at = {place: end for place, (_, end) in ranges.items()}
+    assert sorted(found) == sorted(whole)
+
+
+def reader_end(broker: KafkaBroker, place: Place) -> int:
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "ends"})
+    try:
+        return int(consumer.get_watermark_offsets(TopicPartition(*place), 30)[1])
+    finally:
+        consumer.close()
 
 
 def test_what_never_comes_is_an_error(broker: KafkaBroker, prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:

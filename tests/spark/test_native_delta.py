@@ -18,7 +18,7 @@ from minercdc.lake.merge.rows import CDC_TYPE, MergeStep
 from minercdc.lake.spark.arrow import from_arrow
 from minercdc.lake.spark.hadoop_files import HadoopFiles
 from minercdc.lake.spark.own_sessions import own_session
-from minercdc.lake.table.columns import AddColumn, RenameColumn, Step, TableColumn, WidenColumn
+from minercdc.lake.table.columns import AddColumn, DropColumn, RenameColumn, Step, TableColumn, WidenColumn
 from minercdc.lake.table.delta import DeltaTable, is_conflict
 from minercdc.lake.table.delta_features import Features
 from minercdc.lake.table.format import Applied, LastChanges
@@ -61,7 +61,7 @@ def value_of(kind: str, number: int) -> Any:
     """A value of a type: another one for each number."""
     return {
         "INT": number,
-        "BIGINT": number << 40,
+        "BIGINT": number,
         "DECIMAL(18,4)": Decimal(number) / 10000,
         "DECIMAL(38,0)": Decimal(10) ** 37 + number,
         "STRING": "é€𝄞" * 11 + str(number),
@@ -125,40 +125,6 @@ def lake(session: SparkSession, tmp_path: Path) -> DeltaTable:
     return DeltaTable(session, str(tmp_path / "ours"), live=LiveFiles())
 
 
-def follow(rows: dict[Any, dict[str, Any]], changes: LastChanges) -> None:
-    """What a MERGE does, by what identifies a row."""
-    names = [f"k{i}" for i in range(len(changes.key))] or ["row_id"]
-    for change in changes.rows.to_pylist():
-        identity = tuple(change[name] for name in names)
-        there = rows.get(identity)
-        if there is not None and (there["commit_scn"], there["seq"]) > (change["commit_scn"], change["seq"]):
-            continue
-        rows.pop(identity, None)
-        if change["op"] != "d":
-            rows[identity] = change
-
-
-def modelled(rows: Mapping[Any, Mapping[str, Any]], columns: int) -> list[str]:
-    members = ("op", "scn", "commit_scn", "seq", "row_id")
-    return sorted(
-        str([*(shown(row[f"c{i}"]) for i in range(columns)), *(row[name] for name in members), False])
-        for row in rows.values()
-    )
-
-
-def read(lake: DeltaTable, columns: int) -> list[str]:
-    names = [f"`{name}`" for name in lake.read().columns if name != "__cdc"][:columns]
-    members = ("op", "scn", "commit_scn", "seq", "row_id", "deleted")
-    rows = lake.read().selectExpr(*names, *(f"__cdc.{name}" for name in members)).collect()
-    return sorted(str([shown(value) for value in row]) for row in rows)
-
-
-def shown(value: Any) -> Any:
-    if isinstance(value, bytearray):
-        return bytes(value)
-    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
-
-
 KEYS: Mapping[str, list[str]] = {
     "integer": ["ID"],
     "large decimal and text": ["BIG", "TEXT"],
@@ -168,64 +134,84 @@ KEYS: Mapping[str, list[str]] = {
 }
 
 
-@pytest.mark.parametrize("name", every_nth(list(KEYS), 4))
-def test_changes_are_merged_as_a_mirror_has_them(session: SparkSession, lake: DeltaTable, name: str) -> None:
-    """Also where others have deleted rows, or joined files; and again, as after a kill."""
-    chance, key = random.Random(name), KEYS[name]
-    rows: dict[Any, dict[str, Any]] = {}
-    first = changes_of(chance, COLUMNS, key, 10)
-    follow(rows, first)
-    assert lake.create_of(first, CDC_TYPE, Applied(10, 1))
-    for scn in range(20, 80 if name == "integer" else 50, 10):
-        changes, applied = changes_of(chance, COLUMNS, key, scn), Applied(scn, scn // 10)
-        before = lake.newest_version()
-        assert lake.merge_rows(changes, applied)
-        assert lake.newest_version() <= before + (2 if scn == 20 else 1)  # once it is given deletion vectors
-        follow(rows, changes)
-        if scn % 20 == 0:
-            assert lake.merge_rows(changes, applied)
-            follow(rows, changes)
-        if name == "integer" and scn == 40:
-            session.sql(f"DELETE FROM {lake.name} WHERE __cdc.row_id > 'AAA0030'")
-            rows = {identity: row for identity, row in rows.items() if row["row_id"] <= "AAA0030"}
-        if name == "integer" and scn == 60:
-            session.sql(f"OPTIMIZE {lake.name}")
-    assert read(lake, len(COLUMNS)) == modelled(rows, len(COLUMNS))
-    assert lake.applied() == applied
+LATER = TableColumn("LATER", "TIMESTAMP", "LATER")
+ALTERS: list[list[Step]] = [
+    [RenameColumn("TEXT", "A NAME, (OTHER)"), AddColumn(LATER), WidenColumn("ID", "BIGINT")],
+    [DropColumn("FLAG")],
+    [AddColumn(TableColumn("FLAG", "STRING", "FLAG@2")), RenameColumn("RAW", 'r"`.x')],
+]
+BY_DAY = ("merge", "alter", "merge", "again", "optimize", "delete", "merge", "alter", "merge")
+CASES = [(name, seed) for seed in range(3) for name in KEYS]
 
 
-def test_the_rows_are_those_of_merge_in_spark(session: SparkSession, lake: DeltaTable, tmp_path: Path) -> None:
-    chance, theirs = random.Random(2), DeltaTable(session, str(tmp_path / "theirs"))
-    for one in (lake, theirs):
-        one.create(COLUMNS, CDC_TYPE, "mirror", Applied())
-    for scn in (10, 20):
-        changes, applied = changes_of(chance, COLUMNS, ["ID"], scn, 30), Applied(scn, 1)
-        assert lake.merge_rows(changes, applied)
-        merged_by_spark(session, theirs, changes, applied)
-    found = [sorted(str(row) for row in one.read().collect()) for one in (lake, theirs)]
-    assert found[0] == found[1]
+class Both:
+    """A table that the driver's process merges, and one that Spark does."""
+
+    def __init__(self, session: SparkSession, directory: Path, chance: random.Random, key: list[str]) -> None:
+        self._session, self._chance, self._key, self._scn = session, chance, key, 10
+        self.ours = DeltaTable(session, str(directory / "ours"), live=LiveFiles())
+        self.theirs = DeltaTable(session, str(directory / "theirs"))
+        self._columns, self._alters = COLUMNS, iter(ALTERS)
+        self._done = [changes_of(chance, COLUMNS, key, 10)]
+        assert self.ours.create_of(self._done[0], CDC_TYPE, Applied(10, 1))
+        self.theirs.create(COLUMNS, CDC_TYPE, "mirror", Applied())
+        merged_by_spark(session, self.theirs, self._done[0], Applied(10, 1))
+
+    def merge(self) -> None:
+        self._scn += 10
+        self._done.append(changes_of(self._chance, self._columns, self._key, self._scn))
+        self._merge(self._done[-1])
+
+    def again(self) -> None:
+        """Changes that are there, or older than what is there, as after a kill."""
+        there = [one for one in self._done[-3:] if one.target == self._columns]
+        if there:
+            self._merge(self._chance.choice(there))
+
+    def _merge(self, changes: LastChanges) -> None:
+        applied, before = Applied(self._scn, self._scn // 10), self.ours.newest_version()
+        assert self.ours.merge_rows(changes, applied)
+        assert self.ours.newest_version() <= before + 2  # once it is given deletion vectors
+        merged_by_spark(self._session, self.theirs, changes, applied)
+
+    def optimize(self) -> None:
+        for one in (self.ours, self.theirs):
+            self._session.sql(f"OPTIMIZE {one.name}")
+
+    def delete(self) -> None:
+        for one in (self.ours, self.theirs):
+            self._session.sql(f"DELETE FROM {one.name} WHERE __cdc.row_id > 'AAA0030'")
+
+    def alter(self) -> None:
+        if (steps := next(self._alters, None)) is not None:
+            for one in (self.ours, self.theirs):
+                one.take_all(one.columns() or [], steps)
+            self._columns = self.ours.columns() or []
+            assert self._columns == self.theirs.columns()
+
+    def restart(self) -> None:
+        self.ours = DeltaTable(self._session, self.ours.path, live=LiveFiles())
+
+    def rows(self) -> list[list[str]]:
+        return [sorted(str(row) for row in one.read().collect()) for one in (self.ours, self.theirs)]
 
 
-def test_small_files_are_joined(session: SparkSession, lake: DeltaTable, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also those from before a column was added and another one renamed, whatever has been deleted of them."""
-    monkeypatch.setattr(merge, "_MOST_SMALL", 3)
-    chance, narrow = random.Random(9), COLUMNS[:8]
-    rows: dict[Any, dict[str, Any]] = {}
-    first = changes_of(chance, narrow, ["ID"], 10)
-    follow(rows, first)
-    assert lake.create_of(first, CDC_TYPE, Applied(10, 1))
-    for scn in range(20, 120, 10):
-        changes = changes_of(chance, narrow, ["ID"], scn)
-        assert lake.merge_rows(changes, Applied(scn, 1))
-        follow(rows, changes)
-        files = LiveFiles().at(HadoopFiles(session, lake.path), lake.newest_version())
-        assert len(files) <= 4
-        if scn == 30:
-            lake.take_all(narrow, [RenameColumn("TEXT", "NAME"), AddColumn(COLUMNS[8])])
-            narrow = [*narrow[:3], TableColumn("NAME", "STRING", "TEXT"), *COLUMNS[4:]]
-            for row in rows.values():
-                row["c8"] = None
-    assert read(lake, 9) == modelled(rows, 9)
+@pytest.mark.parametrize(("name", "seed"), every_nth(CASES, len(CASES)))
+def test_both_merges_make_the_same_table(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, seed: int
+) -> None:
+    """`tests/unit/lake/test_delta_merge.py` has long histories, with no Spark."""
+    monkeypatch.setattr(merge, "_MOST_SMALL", 2)
+    chance = random.Random(f"{name} {seed}")
+    both = Both(session, tmp_path, chance, KEYS[name])
+    steps = [*BY_DAY, "restart"] if seed == 0 else chance.choices([*BY_DAY, "restart"], k=20)
+    for step in steps:
+        getattr(both, step)()
+    both.merge()
+    ours, theirs = both.rows()
+    assert ours == theirs
+    assert len(ours) > 5
+    assert both.ours.applied() == both.theirs.applied()
 
 
 def test_a_query_passes_over_no_file_that_has_its_rows(session: SparkSession, lake: DeltaTable) -> None:
@@ -244,36 +230,6 @@ def sql_of(column: TableColumn, value: Any) -> str:
     if isinstance(value, bytes | bytearray):
         return f"X'{value.hex()}'"
     return f"CAST('{value + 0.0!r}' AS DOUBLE)" if isinstance(value, float) else f"CAST('{value}' AS {column.type})"
-
-
-def test_columns_that_were_renamed_added_and_widened(session: SparkSession, lake: DeltaTable) -> None:
-    chance = random.Random(7)
-    narrow = [TableColumn("ID", "INT", "ID"), TableColumn("TEXT", "STRING", "TEXT")]
-    steps: list[Step] = [
-        RenameColumn("TEXT", "A NAME, (OTHER)"),
-        AddColumn(TableColumn("AT", "TIMESTAMP", "AT")),
-        WidenColumn("ID", "BIGINT"),
-    ]
-    text, at = TableColumn("A NAME, (OTHER)", "STRING", "TEXT"), TableColumn("AT", "TIMESTAMP", "AT")
-    rows: dict[Any, dict[str, Any]] = {}
-    first = changes_of(chance, narrow, ["ID"], 10)
-    follow(rows, first)
-    for row in rows.values():
-        row["c2"] = None
-    assert lake.create_of(first, CDC_TYPE, Applied(10, 1))
-    lake.take_all(narrow, steps)
-    for scn in (20, 30, 40):
-        found = changes_of(chance, [TableColumn("ID", "INT", "ID"), text, at], ["ID"], scn)
-        wide = LastChanges(as_wide(found.rows), [TableColumn("ID", "BIGINT", "ID"), text, at], ["ID"])
-        assert lake.merge_rows(wide, Applied(scn, 1))
-        follow(rows, wide)
-    assert read(lake, 3) == modelled(rows, 3)
-
-
-def as_wide(rows: pa.Table) -> pa.Table:
-    for name in ("c0", "k0"):
-        rows = rows.set_column(rows.schema.get_field_index(name), name, rows.column(name).cast(pa.int64()))
-    return rows
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -18,7 +19,7 @@ from tests.unit.lake.delta_directory import VECTORS, Conflict, Directory, LocalF
 
 from minercdc.lake.table.columns import CDC, TableColumn
 from minercdc.lake.table.format import LastChanges
-from minercdc.lake.table.native_delta import merge
+from minercdc.lake.table.native_delta import data_file, merge
 from minercdc.lake.table.native_delta.data_file import added
 from minercdc.lake.table.native_delta.log import LiveFiles
 from minercdc.lake.table.native_delta.merge import DeltaMerge, Outcome
@@ -165,20 +166,16 @@ class History:
     def merge_while_another_commits(self) -> None:
         """Between the reading and the commit; the merge is tried again."""
         self.scn += 10
-        changes, statistics = self.changes(), merge.statistics_of
+        changes = self.changes()
+        with pytest.MonkeyPatch.context() as patch, suppress(Conflict):
 
-        def late(rows: pa.Table) -> str:
-            merge.statistics_of = statistics
-            self.table.optimize(ordered=False)
-            return statistics(rows)
+            def late(rows: pa.Table) -> str:
+                patch.undo()
+                self.table.optimize(ordered=False)
+                return statistics_of(rows)
 
-        merge.statistics_of = late
-        try:
+            patch.setattr(merge, "statistics_of", late)
             self.outcome(changes)
-        except Conflict:
-            pass
-        finally:
-            merge.statistics_of = statistics
         self.run(changes)
 
     def follow(self, changes: LastChanges) -> None:
@@ -243,6 +240,7 @@ def test_the_rows_are_those_of_a_mirror_after_any_history(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setattr(merge, "_MOST_SMALL", seed % 4 + 1)
+    monkeypatch.setattr(data_file, "_ROWS_OF_GROUP", 3)
     history = History(tmp_path, seed)
     for _ in range(10):
         for _ in range(3):

@@ -109,14 +109,16 @@ class StateTable:
         self._appends = 0
         self._version = NO_TABLE  # after the last reading, with every append of ours since
         self._seen: set[datetime] = set()  # times of the entries that were read or written
+        self._last = _EPOCH  # the latest of them
 
     def exists(self) -> bool:
         """Whether there is a record."""
         return self.table.exists()
 
     def append(self, entries: Iterable[Entry]) -> None:
-        """Append entries in one commit, with the present time; the first one makes the table. No commit for no entries."""
-        now = datetime.now(UTC)
+        """Append entries in one commit, with the present time; the first one makes the table. No commit for no entries. Where the clock was set
+        back, the time is just after that of the newest entry that is known: times order the entries."""
+        now = max(datetime.now(UTC), self._last + timedelta(microseconds=1))
         # One commit, but in order.
         rows = [
             (now + timedelta(microseconds=i), e.kind, e.name, e.version, e.scn, e.batch, e.detail)
@@ -129,6 +131,7 @@ class StateTable:
                 self.table.append(self._spark.createDataFrame(rows, _COLUMNS).coalesce(1))
             self._version += 1
             self._seen.update(row[0] for row in rows)
+            self._last = rows[-1][0]
 
     def _appended_here(self, rows: Sequence[tuple[object, ...]]) -> bool:
         if find_spec("pyarrow") is None:
@@ -158,6 +161,7 @@ class StateTable:
             for r in rows
         ]
         self._seen = {entry.at for entry in entries}
+        self._last = max(self._seen, default=_EPOCH)
         return sorted(entries, key=lambda entry: entry.at)
 
     def of_others(self) -> list[Entry]:
