@@ -37,6 +37,7 @@ from minercdc.lake.table.iceberg_layout import TAG, Layout, layout_of
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.statements import fill_statement, no_rows, step_statement
 from minercdc.lake.table.widening import precision_of
+from minercdc.local.spark import SECRETS
 from minercdc.schema.table import TableId
 
 if TYPE_CHECKING:
@@ -70,8 +71,6 @@ _REWRITTEN: Final[Mapping[str, str]] = {
     "min-input-files": "2",
     "delete-ratio-threshold": "0.05",
 }
-# Settings whose values Spark's pages and logs do not show: its own choice, and a catalog's credentials.
-_REDACTED = "(?i)secret|password|token|access[.]?key|credential|authorization"
 _APPENDS_BETWEEN_LOOKS = 50
 _ORPHANS_AGE = timedelta(days=3)  # a writer may be writing younger ones
 
@@ -552,7 +551,7 @@ def catalog_settings(config: ConnectorConfig) -> dict[str, str]:
     passed_on = {"cache-enabled": "false", **config.lake_catalog}
     return {
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-        "spark.redaction.regex": _REDACTED,
+        "spark.redaction.regex": SECRETS,
         catalog: "org.apache.iceberg.spark.SparkCatalog",
         **{f"{catalog}.{name}": value for name, value in {**given, **passed_on}.items() if value is not None},
     }
