@@ -35,7 +35,7 @@ from minercdc.lake.table.format import (
 )
 from minercdc.lake.table.iceberg_layout import TAG, Layout, layout_of
 from minercdc.lake.table.paths import LakePaths
-from minercdc.lake.table.statements import fill_statement, no_rows, step_statement
+from minercdc.lake.table.statements import comment_statement, fill_statement, no_rows, step_statement
 from minercdc.lake.table.widening import precision_of
 from minercdc.local.spark import SECRETS
 from minercdc.schema.table import TableId
@@ -335,6 +335,14 @@ class IcebergTable(_Table):
     def mode(self, version: int | None = None) -> Mode:
         """See `LakeTable`."""
         return cast(Mode, self._snapshots().said(_MODE, version) or "mirror")
+
+    def comment(self) -> str:
+        """See `LakeTable`."""
+        return str(self._snapshots().table.properties().get("comment") or "")
+
+    def describe(self, comment: str) -> None:
+        """See `LakeTable`."""
+        self._spark.sql(comment_statement(self.name, comment))
 
     def create(self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied) -> None:
         """See `LakeTable`."""
