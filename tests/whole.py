@@ -97,6 +97,7 @@ _LAKE = [
         "_trouble",
     )
 ]
+_OLDER = ["tests/spark/test_native_delta.py", "tests/spark_older"]
 # What reads topics alone: `read_changes`, and the SQL that it decodes with.
 _READING = ["tests/spark/test_lake_changes.py", "tests/spark_reading"]
 
@@ -112,8 +113,8 @@ PARTS: Mapping[str, Part] = {
     "kafka": Part("a real broker; Debezium's messages", (*_FILES, "tests/kafka", "tests/parity")),
     "e2e": Part("all processes", (*_FILES, "tests/e2e")),
     "spark": Part("real Spark and Delta", (*_FILES, "tests/spark")),
-    "spark40": Part("the lake on Spark 4.0", ("-n", "0", "-p", "tests.older_spark", *_LAKE), packages=["pyspark==4.0.2"]),
-    "spark41": Part("the lake on Spark 4.1", ("-n", "0", "-p", "tests.older_spark", *_LAKE), packages=["pyspark==4.1.4"]),
+    "spark40": Part("the lake on Spark 4.0", ("-n", "0", "-p", "tests.older_spark", *_LAKE, *_OLDER), packages=["pyspark==4.0.2"]),
+    "spark41": Part("the lake on Spark 4.1", ("-n", "0", "-p", "tests.older_spark", *_LAKE, *_OLDER), packages=["pyspark==4.1.4"]),
     "iceberg": Part(
         "the lake on Iceberg",
         ("-n", "0", "-p", "tests.older_spark", "-p", "tests.iceberg", *_LAKE, "tests/spark_iceberg"),
