@@ -130,6 +130,7 @@ PARTS: Mapping[str, Part] = {
         ("-n", "0", "-p", "tests.older_spark", "-p", "tests.connect", *_READING),
         packages=["pyspark==4.1.4", "grpcio-status>=1.76", "zstandard>=0.25"],
     ),
+    "s3": Part("the lake in an object store", ("-n", "0", "tests/spark_s3")),
     "sandbox": Part("the sandbox to drivers of Python, Java and Go", (*_FILES, "sandbox/tests/server", "sandbox/tests/clients")),
     "models": Part("checker, simulation, torture; mutations of each", (*_FILES, "tests/checker", "tests/simulate", "tests/torture")),
     "python": Part("all that native code does, on the Python path", (*_FILES, *_PURE, *_LOGMINER, "tests/conformance"), _PYTHON),
