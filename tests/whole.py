@@ -97,6 +97,7 @@ _LAKE = [
         "_trouble",
     )
 ]
+_OLDER = ["tests/spark/test_native_delta.py", "tests/spark_older"]
 # What reads topics alone: `read_changes`, and the SQL that it decodes with.
 _READING = ["tests/spark/test_lake_changes.py", "tests/spark_reading"]
 
@@ -112,8 +113,8 @@ PARTS: Mapping[str, Part] = {
     "kafka": Part("a real broker; Debezium's messages", (*_FILES, "tests/kafka", "tests/parity")),
     "e2e": Part("all processes", (*_FILES, "tests/e2e")),
     "spark": Part("real Spark and Delta", (*_FILES, "tests/spark")),
-    "spark40": Part("the lake on Spark 4.0", ("-n", "0", "-p", "tests.older_spark", *_LAKE), packages=["pyspark==4.0.2"]),
-    "spark41": Part("the lake on Spark 4.1", ("-n", "0", "-p", "tests.older_spark", *_LAKE), packages=["pyspark==4.1.4"]),
+    "spark40": Part("the lake on Spark 4.0", ("-n", "0", "-p", "tests.older_spark", *_LAKE, *_OLDER), packages=["pyspark==4.0.2"]),
+    "spark41": Part("the lake on Spark 4.1", ("-n", "0", "-p", "tests.older_spark", *_LAKE, *_OLDER), packages=["pyspark==4.1.4"]),
     "iceberg": Part(
         "the lake on Iceberg",
         ("-n", "0", "-p", "tests.older_spark", "-p", "tests.iceberg", *_LAKE, "tests/spark_iceberg"),
@@ -129,6 +130,7 @@ PARTS: Mapping[str, Part] = {
         ("-n", "0", "-p", "tests.older_spark", "-p", "tests.connect", *_READING),
         packages=["pyspark==4.1.4", "grpcio-status>=1.76", "zstandard>=0.25"],
     ),
+    "s3": Part("the lake in an object store", ("-n", "0", "tests/spark_s3")),
     "sandbox": Part("the sandbox to drivers of Python, Java and Go", (*_FILES, "sandbox/tests/server", "sandbox/tests/clients")),
     "models": Part("checker, simulation, torture; mutations of each", (*_FILES, "tests/checker", "tests/simulate", "tests/torture")),
     "python": Part("all that native code does, on the Python path", (*_FILES, *_PURE, *_LOGMINER, "tests/conformance"), _PYTHON),

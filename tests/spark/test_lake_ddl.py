@@ -253,12 +253,17 @@ def test_columns_and_tables_say_what_they_are_copies_of(
             running.stop()
         return [column.comment for column in format_of(config).table(spark, A.id).columns() or []]
 
+    def comment() -> str:
+        return format_of(config).table(spark, A.id).comment()
+
     texts = ("the order's\nnumber", 'a "quote" \\ and 100 %', None, "")
-    commented = version(A, *(replace(column, comment=text) for column, text in zip(A.columns, texts, strict=True)))
+    columns = [replace(column, comment=text) for column, text in zip(A.columns, texts, strict=True)]
+    commented = replace(version(A, *columns), comment="all the\n'orders' \\ of a \"lab\"")
     connector.structure(commented)
     connector.change(Op.CREATE, None, ("1", "7", "2026-01-02 03:04:05", "a"))
     connector.commit()
     assert synced() == ["the order's\nnumber", 'a "quote" \\ and 100 %', None, None]
+    assert comment() == "all the\n'orders' \\ of a \"lab\""
     added = version(commented, *commented.columns, Column("X", "VARCHAR2", 20, comment="added"))
     connector.alter(commented, "ALTER TABLE lab.a ADD (x VARCHAR2(20))", added)
     changed = version(
@@ -269,9 +274,11 @@ def test_columns_and_tables_say_what_they_are_copies_of(
         added.columns[4],
     )
     connector.alter(added, "COMMENT ON COLUMN lab.a.t IS 't'", changed)
+    connector.alter(changed, "COMMENT ON TABLE lab.a IS ''", replace(changed, comment=None))
     connector.change(Op.UPDATE, ("1", "7", "2026-01-02 03:04:05", "a", None), ("1", "8", "2026-01-02 03:04:05", "a", "x"))
     connector.commit()
     assert synced() == [None, 'a "quote" \\ and 100 %', None, "t", "added"]
+    assert comment() == ""
     assert [row["N"] for row in lake(spark, config, changed)] == [8]
     name = name_in_sql(spark, config, "LAB", "A")
     said = {row["key"]: row["value"] for row in spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +61,13 @@ _PREFIX = "minercdc-spark-"  # of the names of temporary directories
 _LOG4J = f"-Dlog4j2.configurationFile={Path(__file__).with_name('spark-log4j2.properties')}"
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+SECRETS = "(?i)secret|password|token|access[.]?key|credential|authorization"
+"""Settings whose values Spark's pages and logs do not show: its own choice, and a catalog's credentials."""
+_SUBMIT = "PYSPARK_SUBMIT_ARGS"  # what PySpark adds to the arguments of the JVM's launcher
+_ESCAPED = str.maketrans(
+    {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", " ": "\\ ", ":": "\\:", "=": "\\=", "#": "\\#", "!": "\\!"}
+)
 
 SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
@@ -188,13 +197,47 @@ def _started(name: str, jars: Sequence[Path], settings: Mapping[str, str]) -> Sp
         _JAVA_OPTIONS: f'{settings[_JAVA_OPTIONS]} "-Djava.io.tmpdir={scratch}"',
     }
     builder = SparkSession.builder.appName(name)
-    for key, value in {"spark.sql.warehouse.dir": f"{scratch}/warehouse", **settings, **computed}.items():
-        builder = builder.config(key, value)
+    whole = {"spark.sql.warehouse.dir": f"{scratch}/warehouse", **settings, **computed}
     try:
-        return builder.getOrCreate()
+        with _private(whole, Path(scratch)) as kept_back:
+            for key, value in whole.items():
+                if key not in kept_back:
+                    builder = builder.config(key, value)
+            return builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
         shutil.rmtree(scratch, ignore_errors=True)
         raise LocalServiceError(f"Spark did not start: {error}") from None
+
+
+@contextmanager
+def _private(settings: Mapping[str, str], directory: Path) -> Iterator[frozenset[str]]:
+    """Have a JVM that is started in the block read the secrets of some settings from a file: PySpark gives settings on the command line, which
+    all users of the machine see. Yields their names."""
+    from pyspark import SparkContext
+
+    secrets = {name: value for name, value in settings.items() if re.search(SECRETS, name)}
+    before = os.environ.get(_SUBMIT)
+    runs = SparkContext._gateway is not None  # its command line is written
+    if not secrets or runs or "--properties-file" in (before or ""):
+        yield frozenset()
+        return
+    file = directory / "settings"
+    file.touch(mode=0o600)
+    file.write_text(properties_text(secrets))
+    os.environ[_SUBMIT] = f"--properties-file {shlex.quote(str(file))} --load-spark-defaults {before or 'pyspark-shell'}"
+    try:
+        yield frozenset(secrets)
+    finally:
+        file.unlink(missing_ok=True)
+        if before is None:
+            del os.environ[_SUBMIT]
+        else:
+            os.environ[_SUBMIT] = before
+
+
+def properties_text(settings: Mapping[str, str]) -> str:
+    """Settings as a file of Java's properties has them."""
+    return "".join(f"{name.translate(_ESCAPED)}={value.translate(_ESCAPED)}\n" for name, value in settings.items())
 
 
 def _first_jars() -> list[Path]:

@@ -314,11 +314,13 @@ def test_comments_are_the_newest_where_they_are_captured(
     records = [document(scn, "ALTER", ["ID", "V"], "COMMENT ON COLUMN s.t.v IS '..'") for scn in (10, 20)]
     for record, text in zip(records, ("first", "second"), strict=True):
         record["tableChanges"][0]["table"]["columns"][1]["comment"] = text
+        record["tableChanges"][0]["table"]["comment"] = f"{text} of all"
     read(history, monkeypatch, *(json.dumps(record).encode() for record in records))
     (table,) = history.tables()
     assert len(table.versions) == 1  # a comment makes no version
     columns = [TableColumn(field.name, "INT", field.id) for field in table.versions[0].fields]
     assert [one.comment for one in table.commented(columns)] == (["", "second"] if captured else [None, None])
+    assert table.comment == ("second of all" if captured else None)
 
 
 def test_a_history_in_a_file_counts_as_far_as_the_offset_says(config: ConnectorConfig, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
 
 from minercdc.local import spark
 from minercdc.local.spark import end_java, prepare_java
@@ -117,3 +118,37 @@ def test_it_has_one_directory_for_all_that_is_temporary(program: Path, tmp_path:
         assert spark._scratch() == str(one)
     finally:
         spark._scratch.cache_clear()
+
+
+@pytest.mark.parametrize("before", [None, "--name mine pyspark-shell"])
+def test_secrets_are_in_a_file_of_the_user_and_on_no_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str | None
+) -> None:
+    """As long as the JVM starts."""
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    if before is not None:
+        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", before)
+    secrets = {"spark.hadoop.fs.s3a.secret.key": "a=b\\c #1", "spark.sql.catalog.lake.credential": "me:open\nsesame é"}
+    with spark._private({"spark.master": "local", **secrets}, tmp_path) as kept_back:
+        assert kept_back == secrets.keys()
+        file, *rest = os.environ["PYSPARK_SUBMIT_ARGS"].removeprefix("--properties-file ").split(" ")
+        assert rest == ["--load-spark-defaults", *(before or "pyspark-shell").split(" ")]
+        assert Path(file).stat().st_mode & 0o777 == 0o600
+        assert Path(file).read_text() == (
+            "spark.hadoop.fs.s3a.secret.key=a\\=b\\\\c\\ \\#1\nspark.sql.catalog.lake.credential=me\\:open\\nsesame\\ é\n"
+        )
+    assert not Path(file).exists()
+    assert os.environ.get("PYSPARK_SUBMIT_ARGS") == before
+
+
+def test_settings_without_secrets_and_of_a_jvm_that_runs_take_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    with spark._private({"spark.master": "local"}, tmp_path) as kept_back:
+        assert not kept_back
+    monkeypatch.setattr(SparkContext, "_gateway", object())
+    with spark._private({"spark.hadoop.fs.s3a.secret.key": "x"}, tmp_path) as kept_back:
+        assert not kept_back
+    assert not list(tmp_path.iterdir())

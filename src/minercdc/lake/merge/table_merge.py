@@ -97,6 +97,8 @@ class TableMerge:
                     self._run(lake, table, work, stage, mode, again=again)
                 again = False
             applied = stage
+        if table.comment is not None and lake.exists() and lake.comment() != table.comment:
+            lake.describe(table.comment)
 
     def joint_table(
         self, table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, read: int

@@ -84,8 +84,12 @@ def read_segments(spark: SparkSession, config: ConnectorConfig, topic: str | Non
     """As `read_topics`, from a connector's segments, with the columns of `source.segment_batches.RECORDS`.
 
     :raises ConfigError: the sink is not segments.
+    :raises LakeError: this Spark has no streams of segments.
     """
     from pyspark.sql.functions import col
+
+    # An older Spark than 4.2 is refused by this import; later it would be refused in a process of Spark's, whose error hides the reason.
+    import minercdc.lake.source.segment_batches  # noqa: F401
 
     if config.sink.debezium_sink_type != "segments":
         raise ConfigError([f"debezium.sink.type: no stream reads {config.sink.debezium_sink_type}"])

@@ -51,7 +51,7 @@ from minercdc.lake.table.native_delta.merge import DeltaMerge, Outcome
 from minercdc.lake.table.native_delta.schema import schema_of
 from minercdc.lake.table.native_delta.transaction import DeltaTransaction, UnknownDelta
 from minercdc.lake.table.paths import LakePaths
-from minercdc.lake.table.statements import fill_statement, no_rows, step_statement
+from minercdc.lake.table.statements import comment_statement, fill_statement, no_rows, step_statement
 from minercdc.local.spark import DELTA
 from minercdc.schema.table import TableId
 
@@ -138,6 +138,14 @@ class DeltaTable:
         snapshot = log.unsafeVolatileSnapshot() if version is None else log.getSnapshotAt(version, nothing, nothing, False)
         found = snapshot.metadata().configuration().get(name)
         return str(found.get()) if found.isDefined() else ""
+
+    def comment(self) -> str:
+        """See `LakeTable`."""
+        return str(_delta_log(self._spark, self.path).unsafeVolatileSnapshot().metadata().description() or "")
+
+    def describe(self, comment: str) -> None:
+        """See `LakeTable`."""
+        self._spark.sql(comment_statement(self.name, comment))
 
     def create(self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied) -> None:
         """Create the table, or replace it by an empty one, in one commit that says that it has everything up to `applied`.

@@ -129,6 +129,12 @@ class LakeTable(Protocol):
     def mode(self, version: int | None = None) -> Mode:
         """How the table is kept; how it was at a version, where that is given. The table has to be there."""
 
+    def comment(self) -> str:
+        """The table's comment, '' for none. The table has to be there."""
+
+    def describe(self, comment: str) -> None:
+        """Give the table a comment, '' for none, in a commit that changes no row."""
+
     def create(self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied) -> None:
         """Create the table, or replace it by an empty one, in one commit that says that it has everything up to `applied`.
 

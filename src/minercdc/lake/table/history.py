@@ -84,6 +84,7 @@ class TableHistory:
     :ivar renamed_from, renamed_to: (SCN, the table whose rows this one took over, or that took over its rows).
     :ivar dropped: SCNs of DROPs, of renames to another name, and of initial snapshots that did not find it.
     :ivar comments: of the columns, by their ids, as the history has them last; None where comments are not captured.
+    :ivar comment: of the table, '' for none, as the history has it last; None where comments are not captured.
     :ivar times: SCN of DDL, or of a snapshot -> its time, in microseconds since 1970.
     """
 
@@ -103,6 +104,7 @@ class TableHistory:
     times: dict[int, int] = field(default_factory=dict)
     name: str = ""
     comments: dict[str, str] | None = None
+    comment: str | None = None
 
     def __post_init__(self) -> None:
         self.name = self.name or str(self.table)
@@ -287,6 +289,7 @@ class TableHistories:
             if self._config.messages.include_schema_comments:
                 pairs = zip(table.versions[-1].fields, change.after.columns, strict=True)
                 table.comments = {field.id: column.comment or "" for field, column in pairs}
+                table.comment = change.after.comment or ""
             # Beside the table that it names, TRUNCATE .. CASCADE may have emptied others.
             if isinstance(statement, TruncateTable) or (
                 isinstance(statement, AlterTable | Unclear) and statement.loses_rows

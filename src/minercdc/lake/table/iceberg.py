@@ -35,8 +35,9 @@ from minercdc.lake.table.format import (
 )
 from minercdc.lake.table.iceberg_layout import TAG, Layout, layout_of
 from minercdc.lake.table.paths import LakePaths
-from minercdc.lake.table.statements import fill_statement, no_rows, step_statement
+from minercdc.lake.table.statements import comment_statement, fill_statement, no_rows, step_statement
 from minercdc.lake.table.widening import precision_of
+from minercdc.local.spark import SECRETS
 from minercdc.schema.table import TableId
 
 if TYPE_CHECKING:
@@ -70,8 +71,6 @@ _REWRITTEN: Final[Mapping[str, str]] = {
     "min-input-files": "2",
     "delete-ratio-threshold": "0.05",
 }
-# Settings whose values Spark's pages and logs do not show: its own choice, and a catalog's credentials.
-_REDACTED = "(?i)secret|password|token|access[.]?key|credential|authorization"
 _APPENDS_BETWEEN_LOOKS = 50
 _ORPHANS_AGE = timedelta(days=3)  # a writer may be writing younger ones
 
@@ -337,6 +336,14 @@ class IcebergTable(_Table):
         """See `LakeTable`."""
         return cast(Mode, self._snapshots().said(_MODE, version) or "mirror")
 
+    def comment(self) -> str:
+        """See `LakeTable`."""
+        return str(self._snapshots().table.properties().get("comment") or "")
+
+    def describe(self, comment: str) -> None:
+        """See `LakeTable`."""
+        self._spark.sql(comment_statement(self.name, comment))
+
     def create(self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied) -> None:
         """See `LakeTable`."""
         self.replace(self._spark.sql(no_rows(columns, cdc)), columns, applied, mode)
@@ -552,7 +559,7 @@ def catalog_settings(config: ConnectorConfig) -> dict[str, str]:
     passed_on = {"cache-enabled": "false", **config.lake_catalog}
     return {
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-        "spark.redaction.regex": _REDACTED,
+        "spark.redaction.regex": SECRETS,
         catalog: "org.apache.iceberg.spark.SparkCatalog",
         **{f"{catalog}.{name}": value for name, value in {**given, **passed_on}.items() if value is not None},
     }

@@ -51,6 +51,14 @@ def fill_statement(table: str, column: TableColumn, value: str, before: int) -> 
     return f"UPDATE {table} SET {name} = {value} WHERE {CDC}.commit_scn < {before} AND {name} IS NULL"
 
 
+def comment_statement(table: str, comment: str) -> str:
+    """The statement of `LakeTable.describe`.
+
+    :param table: its name in SQL.
+    """
+    return f"COMMENT ON TABLE {table} IS {literal(comment)}"
+
+
 def no_rows(columns: Sequence[TableColumn], cdc: str) -> str:
     """A query without rows, in the columns of a lake table.
 
