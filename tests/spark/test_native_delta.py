@@ -13,8 +13,8 @@ import pytest
 from pyroaring import BitMap64
 from tests.examples import every_nth
 
-from minercdc.lake.merge.modes import MIRROR
-from minercdc.lake.merge.rows import CDC_TYPE, MergeStep
+from minercdc.lake.merge.modes import MODES, soft_clear
+from minercdc.lake.merge.rows import Clear, MergeStep
 from minercdc.lake.spark.arrow import from_arrow
 from minercdc.lake.spark.hadoop_files import HadoopFiles
 from minercdc.lake.spark.own_sessions import own_session
@@ -108,7 +108,7 @@ def merged_by_spark(spark: SparkSession, lake: DeltaTable, changes: LastChanges,
     ]
     frame = from_arrow(spark, changes.rows, ", ".join(kinds)).selectExpr("*", "0 AS partition", "0L AS offset")
     step = MergeStep(changes.target, changes.key, 0, None, False, False, Applied(), applied)
-    MIRROR.merge(lake, frame, step)
+    MODES[changes.mode].merge(lake, frame, step)
 
 
 def sql_type(kind: Any) -> str:
@@ -175,7 +175,7 @@ def test_changes_are_merged_as_a_mirror_has_them(session: SparkSession, lake: De
     rows: dict[Any, dict[str, Any]] = {}
     first = changes_of(chance, COLUMNS, key, 10)
     follow(rows, first)
-    assert lake.create_of(first, CDC_TYPE, Applied(10, 1))
+    assert lake.create_of(first, MODES["mirror"].cdc_type, Applied(10, 1))
     for scn in range(20, 80 if name == "integer" else 50, 10):
         changes, applied = changes_of(chance, COLUMNS, key, scn), Applied(scn, scn // 10)
         before = lake.newest_version()
@@ -197,13 +197,56 @@ def test_changes_are_merged_as_a_mirror_has_them(session: SparkSession, lake: De
 def test_the_rows_are_those_of_merge_in_spark(session: SparkSession, lake: DeltaTable, tmp_path: Path) -> None:
     chance, theirs = random.Random(2), DeltaTable(session, str(tmp_path / "theirs"))
     for one in (lake, theirs):
-        one.create(COLUMNS, CDC_TYPE, "mirror", Applied())
+        one.create(COLUMNS, MODES["mirror"].cdc_type, "mirror", Applied())
     for scn in (10, 20):
         changes, applied = changes_of(chance, COLUMNS, ["ID"], scn, 30), Applied(scn, 1)
         assert lake.merge_rows(changes, applied)
         merged_by_spark(session, theirs, changes, applied)
     found = [sorted(str(row) for row in one.read().collect()) for one in (lake, theirs)]
     assert found[0] == found[1]
+
+
+def test_rows_that_stay_are_those_of_merge_in_spark(session: SparkSession, lake: DeltaTable, tmp_path: Path) -> None:
+    """Deleted rows stay; what all went with is followed by a change of the same SCN; and the same changes come again."""
+    chance, theirs = random.Random(3), DeltaTable(session, str(tmp_path / "theirs"))
+    first = changes_of(chance, COLUMNS, ["ID"], 20, 30)._replace(mode="soft_delete")
+    assert lake.create_of(first, MODES["soft_delete"].cdc_type, Applied(20, 1))
+    theirs.create(COLUMNS, MODES["soft_delete"].cdc_type, "soft_delete", Applied())
+    merged_by_spark(session, theirs, first, Applied(20, 1))
+    for scn in (30, 40):
+        changes, applied = changes_of(chance, COLUMNS, ["ID"], scn, 30)._replace(mode="soft_delete"), Applied(scn, 1)
+        for one in (lake, theirs):
+            if scn == 40:
+                one.update(f"__cdc = {soft_clear(Clear(40, 0, read=False))}", "ID % 2 = 0", Applied(30, 1))
+        for again in (changes, changes._replace(rows=changes.rows.slice(5, 9))):
+            assert lake.merge_rows(again, applied)
+            merged_by_spark(session, theirs, again, applied)
+    found = [sorted(str(row) for row in one.read().collect()) for one in (lake, theirs)]
+    assert found[0] == found[1]
+    assert lake.mode() == "soft_delete"
+
+
+def test_all_changes_are_those_of_append_in_spark(session: SparkSession, lake: DeltaTable, tmp_path: Path) -> None:
+    chance, theirs = random.Random(4), DeltaTable(session, str(tmp_path / "theirs"))
+    given = [changes_of(chance, COLUMNS, [], scn, 9)._replace(mode="append") for scn in (10, 20)]
+    assert lake.create_of(given[0], MODES["append"].cdc_type, Applied(10, 1))
+    assert lake.merge_rows(given[1], Applied(20, 1))
+    theirs.create(COLUMNS, MODES["append"].cdc_type, "append", Applied())
+    for changes in given:
+        merged_by_spark(session, theirs, changes, Applied())
+    found = [sorted(str(row) for row in one.read().collect()) for one in (lake, theirs)]
+    assert found[0] == found[1]
+    assert (lake.mode(), lake.applied()) == ("append", Applied(20, 1))
+
+
+def test_a_row_that_stays_is_not_one_with_another(session: SparkSession, lake: DeltaTable) -> None:
+    """As where a table of ROWIDs has had two rows with one key: only Spark knows what becomes of them."""
+    changes = changes_of(random.Random(1), COLUMNS, ["ID"], 10)._replace(mode="soft_delete")
+    assert lake.create_of(changes, MODES["soft_delete"].cdc_type, Applied(10, 1))
+    lake.append(lake.read(), Applied(10, 1))
+    assert not lake.merge_rows(
+        changes_of(random.Random(2), COLUMNS, ["ID"], 20)._replace(mode="soft_delete"), Applied(20, 1)
+    )
 
 
 def test_small_files_are_joined(session: SparkSession, lake: DeltaTable, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +256,7 @@ def test_small_files_are_joined(session: SparkSession, lake: DeltaTable, monkeyp
     rows: dict[Any, dict[str, Any]] = {}
     first = changes_of(chance, narrow, ["ID"], 10)
     follow(rows, first)
-    assert lake.create_of(first, CDC_TYPE, Applied(10, 1))
+    assert lake.create_of(first, MODES["mirror"].cdc_type, Applied(10, 1))
     for scn in range(20, 120, 10):
         changes = changes_of(chance, narrow, ["ID"], scn)
         assert lake.merge_rows(changes, Applied(scn, 1))
@@ -231,7 +274,7 @@ def test_small_files_are_joined(session: SparkSession, lake: DeltaTable, monkeyp
 def test_a_query_passes_over_no_file_that_has_its_rows(session: SparkSession, lake: DeltaTable) -> None:
     """By the least and greatest values that the log has of a file."""
     chance = random.Random(5)
-    assert lake.create_of(changes_of(chance, COLUMNS, ["ID"], 10), CDC_TYPE, Applied(10, 1))
+    assert lake.create_of(changes_of(chance, COLUMNS, ["ID"], 10), MODES["mirror"].cdc_type, Applied(10, 1))
     assert lake.merge_rows(changes_of(chance, COLUMNS, ["ID"], 20), Applied(20, 1))
     for row in lake.read().collect()[:6]:
         wanted = " AND ".join(f"{column.name} <=> {sql_of(column, row[column.name])}" for column in COLUMNS)
@@ -260,7 +303,7 @@ def test_columns_that_were_renamed_added_and_widened(session: SparkSession, lake
     follow(rows, first)
     for row in rows.values():
         row["c2"] = None
-    assert lake.create_of(first, CDC_TYPE, Applied(10, 1))
+    assert lake.create_of(first, MODES["mirror"].cdc_type, Applied(10, 1))
     lake.take_all(narrow, steps)
     for scn in (20, 30, 40):
         found = changes_of(chance, [TableColumn("ID", "INT", "ID"), text, at], ["ID"], scn)
@@ -286,7 +329,7 @@ def as_wide(rows: pa.Table) -> pa.Table:
     ],
 )
 def test_a_table_that_needs_more_is_left_to_spark(session: SparkSession, lake: DeltaTable, statement: str) -> None:
-    assert lake.create_of(changes_of(random.Random(1), COLUMNS[:1], ["ID"], 10), CDC_TYPE, Applied(10, 1))
+    assert lake.create_of(changes_of(random.Random(1), COLUMNS[:1], ["ID"], 10), MODES["mirror"].cdc_type, Applied(10, 1))
     version = lake.newest_version()
     session.sql(statement.format(lake.name))
     assert not lake.merge_rows(changes_of(random.Random(2), COLUMNS[:1], ["ID"], 20), Applied(20, 1))
@@ -295,7 +338,7 @@ def test_a_table_that_needs_more_is_left_to_spark(session: SparkSession, lake: D
 
 def test_deletion_vectors_may_be_forbidden(session: SparkSession, tmp_path: Path) -> None:
     lake = DeltaTable(session, str(tmp_path / "ours"), Features(frozenset(["deletionVectors"])))
-    lake.create(COLUMNS, CDC_TYPE, "mirror", Applied())
+    lake.create(COLUMNS, MODES["mirror"].cdc_type, "mirror", Applied())
     first = changes_of(random.Random(1), COLUMNS, ["ID"], 10)
     assert lake.merge_rows(first, Applied(10, 1))  # inserts only
     assert not lake.merge_rows(first, Applied(10, 1))
@@ -304,7 +347,7 @@ def test_deletion_vectors_may_be_forbidden(session: SparkSession, tmp_path: Path
 
 def test_a_commit_of_another_writer_is_a_conflict(session: SparkSession, lake: DeltaTable) -> None:
     """As of maintenance that joins files between the reading and the commit."""
-    lake.create(COLUMNS, CDC_TYPE, "mirror", Applied())
+    lake.create(COLUMNS, MODES["mirror"].cdc_type, "mirror", Applied())
     for scn in (10, 20):
         assert lake.merge_rows(changes_of(random.Random(scn), COLUMNS, ["ID"], scn), Applied(scn, 1))
     marked = deletion_vectors.write_vectors

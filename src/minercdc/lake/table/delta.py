@@ -152,7 +152,7 @@ class DeltaTable:
 
     def create_of(self, changes: LastChanges, cdc: str, applied: Applied) -> bool:
         """See `LakeTable`."""
-        return self._made(changes.target, cdc, "mirror", applied, changes)
+        return self._made(changes.target, cdc, changes.mode, applied, changes)
 
     def _made(
         self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied, changes: LastChanges | None

@@ -63,15 +63,17 @@ class Once:
 
 
 class LastChanges(NamedTuple):
-    """The last change of each row, that this process has.
+    """The last change of each row, that this process has; all of them for a table of every change.
 
     :param rows: columns `op`, `scn`, `commit_scn`, `seq`, `commit_time`, `row_id`; `c0`, .. for each of `target`; `k0`, .. for each of `key`.
     :param key: ids of the key's columns; empty when the ROWID identifies rows.
+    :param mode: of the table: mirror, soft_delete or append.
     """
 
     rows: pa.Table
     target: Sequence[TableColumn]
     key: Sequence[str]
+    mode: Mode = "mirror"
 
 
 class LogTable(Protocol):
@@ -136,7 +138,7 @@ class LakeTable(Protocol):
         """
 
     def create_of(self, changes: LastChanges, cdc: str, applied: Applied) -> bool:
-        """As `create` of a mirror, with the rows that changes leave, and no Spark job. False where there is a table, or only `replace` does
+        """As `create`, in the mode of the changes, with the rows that these make, and no Spark job. False where there is a table, or only `replace` does
         it."""
 
     def replace(self, rows: DataFrame, columns: Sequence[TableColumn], applied: Applied, mode: Mode) -> None:
@@ -184,7 +186,7 @@ class LakeTable(Protocol):
         """
 
     def merge_rows(self, changes: LastChanges, applied: Applied) -> bool:
-        """As `merge` of a mirror's changes, with no Spark job. False where only `merge` does it.
+        """As `merge` or `append` of what the mode makes of changes, with no Spark job. False where only these do it.
 
         :param applied: what the commit says, where the table changes.
         """
