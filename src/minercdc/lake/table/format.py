@@ -85,6 +85,9 @@ class LogTable(Protocol):
     def exists(self) -> bool:
         """Whether there is such a table."""
 
+    def prepare(self) -> None:
+        """Have a table of an older version, or configuration, keep its versions as long as the present one says; while no one writes to it."""
+
     def append(self, rows: DataFrame, once: Once | None = None) -> None:
         """Append rows in one commit; the first one makes the table. Columns that it lacks are added.
 
@@ -215,7 +218,8 @@ class LakeTable(Protocol):
     def compact(self, age: timedelta, kept: Collection[int] | None = None) -> None:
         """As `LogTable.compact`; takes deleted rows out, and clusters the table.
 
-        :param kept: where `TableFormat.lists_versions`, the versions that are needed of those that are younger than `age`; None for all.
+        :param kept: the versions that are needed of those that are younger than `age`; None for all. The log of a table keeps what the
+            oldest of them takes, and all after it.
         """
 
 
