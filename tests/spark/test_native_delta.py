@@ -13,8 +13,8 @@ import pytest
 from pyroaring import BitMap64
 from tests.examples import every_nth
 
-from minercdc.lake.merge.modes import MIRROR
-from minercdc.lake.merge.rows import CDC_TYPE, MergeStep
+from minercdc.lake.merge.modes import MODES, soft_clear
+from minercdc.lake.merge.rows import CDC_TYPE, Clear, MergeStep
 from minercdc.lake.spark.arrow import from_arrow
 from minercdc.lake.spark.hadoop_files import HadoopFiles
 from minercdc.lake.spark.own_sessions import own_session
@@ -108,7 +108,7 @@ def merged_by_spark(spark: SparkSession, lake: DeltaTable, changes: LastChanges,
     ]
     frame = from_arrow(spark, changes.rows, ", ".join(kinds)).selectExpr("*", "0 AS partition", "0L AS offset")
     step = MergeStep(changes.target, changes.key, 0, None, False, False, Applied(), applied)
-    MIRROR.merge(lake, frame, step)
+    MODES[changes.mode].merge(lake, frame, step)
 
 
 def sql_type(kind: Any) -> str:
@@ -212,6 +212,49 @@ def test_both_merges_make_the_same_table(
     assert ours == theirs
     assert len(ours) > 5
     assert both.ours.applied() == both.theirs.applied()
+
+
+def test_rows_that_stay_are_those_of_merge_in_spark(session: SparkSession, lake: DeltaTable, tmp_path: Path) -> None:
+    """Deleted rows stay; what all went with is followed by a change of the same SCN; and the same changes come again."""
+    chance, theirs = random.Random(3), DeltaTable(session, str(tmp_path / "theirs"))
+    first = changes_of(chance, COLUMNS, ["ID"], 20, 30)._replace(mode="soft_delete")
+    assert lake.create_of(first, MODES["soft_delete"].cdc_type, Applied(20, 1))
+    theirs.create(COLUMNS, MODES["soft_delete"].cdc_type, "soft_delete", Applied())
+    merged_by_spark(session, theirs, first, Applied(20, 1))
+    for scn in (30, 40):
+        changes, applied = changes_of(chance, COLUMNS, ["ID"], scn, 30)._replace(mode="soft_delete"), Applied(scn, 1)
+        for one in (lake, theirs):
+            if scn == 40:
+                one.update(f"__cdc = {soft_clear(Clear(40, 0, read=False))}", "ID % 2 = 0", Applied(30, 1))
+        for again in (changes, changes._replace(rows=changes.rows.slice(5, 9))):
+            assert lake.merge_rows(again, applied)
+            merged_by_spark(session, theirs, again, applied)
+    found = [sorted(str(row) for row in one.read().collect()) for one in (lake, theirs)]
+    assert found[0] == found[1]
+    assert lake.mode() == "soft_delete"
+
+
+def test_all_changes_are_those_of_append_in_spark(session: SparkSession, lake: DeltaTable, tmp_path: Path) -> None:
+    chance, theirs = random.Random(4), DeltaTable(session, str(tmp_path / "theirs"))
+    given = [changes_of(chance, COLUMNS, [], scn, 9)._replace(mode="append") for scn in (10, 20)]
+    assert lake.create_of(given[0], MODES["append"].cdc_type, Applied(10, 1))
+    assert lake.merge_rows(given[1], Applied(20, 1))
+    theirs.create(COLUMNS, MODES["append"].cdc_type, "append", Applied())
+    for changes in given:
+        merged_by_spark(session, theirs, changes, Applied())
+    found = [sorted(str(row) for row in one.read().collect()) for one in (lake, theirs)]
+    assert found[0] == found[1]
+    assert (lake.mode(), lake.applied()) == ("append", Applied(20, 1))
+
+
+def test_a_row_that_stays_is_not_one_with_another(session: SparkSession, lake: DeltaTable) -> None:
+    """As where a table of ROWIDs has had two rows with one key: only Spark knows what becomes of them."""
+    changes = changes_of(random.Random(1), COLUMNS, ["ID"], 10)._replace(mode="soft_delete")
+    assert lake.create_of(changes, MODES["soft_delete"].cdc_type, Applied(10, 1))
+    lake.append(lake.read(), Applied(10, 1))
+    assert not lake.merge_rows(
+        changes_of(random.Random(2), COLUMNS, ["ID"], 20)._replace(mode="soft_delete"), Applied(20, 1)
+    )
 
 
 def test_a_query_passes_over_no_file_that_has_its_rows(session: SparkSession, lake: DeltaTable) -> None:

@@ -93,6 +93,8 @@ class Merger:
 
     def _recover(self) -> None:
         """Find out how far the tables are: their commits say it where the record lacks the last."""
+        self._log.table.prepare()
+        self._state_table.table.prepare()
         self._state = self._state_table.read()
         self._state.failed.clear()  # they are tried again
         self._batch = self._state.batch

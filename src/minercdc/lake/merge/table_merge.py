@@ -205,21 +205,24 @@ class TableMerge:
         """The changes, of records that this process has; None where it lacks some, or only SQL decodes them."""
         if self._kept is None or self._compiled is None or not self._compiled.takes_scanned(table.name):
             return None
-        if work.unplaced or not _takes_records(self._decoder, table, key, work, mode):
+        if not _takes_alone(self._decoder, table, key, work, mode):
             return None
         if (rows := self._kept.of(work.limits(table.topic), work.arrivals)) is None:
             return None
         try:
-            return self._decoder.scanned(rows, table, target, key, work.scns, before=mode.keeps)
+            every = mode.takes == "change"
+            return self._decoder.scanned(rows, table, target, key, work.scns, before=mode.keeps, every=every)
         except RecordLeft:
             self._compiled.leave(table.name)
             return None
 
     def _merged(self, lake: LakeTable, rows: ScannedRows, step: MergeStep, mode: TableMode, *, new: bool) -> bool:
         """Whether changes that this process has are in the table now, with no Spark job."""
-        if mode is not MIRROR or (step.clear is not None and not new) or (columns := rows.rows()) is None:
+        if mode.takes == "commit" or (step.clear is not None and not new) or (columns := rows.rows()) is None:
             return False
-        changes = LastChanges(columns, step.target, step.key)
+        if not new and ((mode.takes == "change" and step.late) or (mode.keeps and step.key_since)):
+            return False
+        changes = LastChanges(columns, step.target, step.key, mode.name)
         return lake.create_of(changes, mode.cdc_type, step.goal) if new else lake.merge_rows(changes, step.goal)
 
     def _evolved(
@@ -330,8 +333,13 @@ def _lacks_values(work: Pending, mode: TableMode) -> bool:
 
 def _takes_records(decoder: RowDecoder, table: TableHistory, key: Sequence[str], work: Pending, mode: TableMode) -> bool:
     """Whether the last record of each row says all, so that no other has to be decoded."""
+    return mode.takes == "row" and _takes_alone(decoder, table, key, work, mode)
+
+
+def _takes_alone(decoder: RowDecoder, table: TableHistory, key: Sequence[str], work: Pending, mode: TableMode) -> bool:
+    """Whether each record that the mode takes says all: the last one of each row, or each one."""
     is_whole = _has_one_version(decoder, table, key, work) and not _lacks_values(work, mode)
-    return is_whole and mode.takes == "row"
+    return is_whole and mode.takes != "commit"
 
 
 def _refuse_undecodable(table: TableHistory, work: Pending, log_name: str) -> None:

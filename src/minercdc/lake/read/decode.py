@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.read.compiled_plan import read_column
+from minercdc.lake.read.homes import homes
 from minercdc.lake.read.native_columns import ReadColumn, ReadPlan, columns_of, read_batches
 from minercdc.lake.spark.arrow import from_arrow
 from minercdc.lake.spark.sql import in_type, literal, quoted
@@ -198,16 +199,21 @@ class RowDecoder:
         scns: tuple[int, int],
         *,
         before: bool = False,
+        every: bool = False,
     ) -> ScannedRows | None:
         """As `compiled` of the last record of each row, in this process, of rows of the change log that it has. Raises
         `native_columns.RecordLeft` where it meets a record that only SQL decodes.
+
+        :param every: all records; None where one of them is there twice.
         """
         import pyarrow as pa
 
         reading = self._reading(table, target, key, scns, before=before)
-        if reading is None:
+        if reading is None or (every and _has_twice(rows)):
             return None
-        found = list(read_batches(reading.plan, RECORD, "key" if key else "row_id", iter(rows)))
+        last = None if every else "key" if key else "row_id"
+        row_ids = homes(rows) if last == "key" else None
+        found = list(read_batches(reading.plan, RECORD, last, iter(rows), row_ids))
         return ScannedRows(pa.Table.from_batches(found), reading)
 
     def is_compiled(self, version: TableVersion) -> bool:
@@ -362,6 +368,14 @@ class RowDecoder:
                 if (fill := fill_of(column, field.default)) is not None:
                     found[field.id] = (field.since, fill)
         return found
+
+
+def _has_twice(rows: Sequence[pa.RecordBatch]) -> bool:
+    """Whether a record is among them twice, as after a lost checkpoint."""
+    import pyarrow as pa
+
+    places = pa.Table.from_batches(rows).select(["partition", "offset", "commit_scn", "seq"])
+    return bool(places.group_by(places.column_names).aggregate([]).num_rows < places.num_rows)
 
 
 def _from_json(column: str, kind: str, *, payload: bool) -> str:

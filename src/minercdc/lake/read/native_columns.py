@@ -87,19 +87,26 @@ def columns_of(
 
 
 def read_batches(
-    plan: ReadPlan, names: Sequence[str], last: str | None, batches: Iterator[pa.RecordBatch]
+    plan: ReadPlan,
+    names: Sequence[str],
+    last: str | None,
+    batches: Iterator[pa.RecordBatch],
+    row_ids: Sequence[pa.Array] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """See `columns_of`. Raises RecordLeft."""
+    """See `columns_of`. Raises RecordLeft.
+
+    :param row_ids: of the records, by which the last ones are found; None for those that they have.
+    """
     reader = _BatchReader(plan, names)
     if last is None:
         yield from map(reader.read, batches)
         return
     from minercdc.lake.read.kept_batches import KeptBatches
 
-    parts = []
+    parts: list[tuple[Any, ...]] = []
     with KeptBatches() as kept:
         for batch in batches:
-            parts.append(_order(batch, last))
+            parts.append(_order(batch, last, None if row_ids is None else row_ids[len(parts)]))
             kept.add(reader.read(batch))
         assert decode is not None
         import pyarrow as pa
@@ -111,9 +118,10 @@ def read_batches(
             yield found.filter(mask.cast(pa.bool_()))
 
 
-def _order(batch: pa.RecordBatch, last: str) -> tuple[Any, ...]:
+def _order(batch: pa.RecordBatch, last: str, row_ids: pa.Array | None) -> tuple[Any, ...]:
     numbers = (_longs(batch.column(name)) for name in ("commit_scn", "seq", "offset"))
-    return (_texts(batch.column(last)), _texts(batch.column("row_id")), _texts(batch.column("op")), *numbers)
+    texts = (batch.column(last), batch.column("row_id") if row_ids is None else row_ids, batch.column("op"))
+    return (*map(_texts, texts), *numbers)
 
 
 def _longs(column: Any) -> memoryview:

@@ -33,6 +33,7 @@ from minercdc.lake.table.delta_features import (
     rewritten,
     unmapped,
 )
+from minercdc.lake.table.delta_retention import kept_by_delta, remove_log_files, to_be_set
 from minercdc.lake.table.format import (
     NO_TABLE,
     Applied,
@@ -61,9 +62,16 @@ if TYPE_CHECKING:
 
 _MODE = "minercdc.lake.mode"  # property of a table that is no mirror
 _COMMIT = re.compile(r"\d{20}\.")  # files of the log: a commit, or a checkpoint
-_REWRITES = ("OPTIMIZE", "VACUUM START", "VACUUM END", "CLUSTER BY")  # operations that leave the rows as they are
+_REWRITES = (
+    "OPTIMIZE",
+    "VACUUM START",
+    "VACUUM END",
+    "CLUSTER BY",
+    "SET TBLPROPERTIES",
+)  # operations that leave the rows as they are
 _NEWEST = 50  # commits
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_YOUNG_ONLY = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
 _FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
 
 _STATISTICS = "delta.dataSkippingStatsColumns"
@@ -85,6 +93,7 @@ class DeltaTable:
     :param features: of Delta that it may have.
     :param said: properties that it gets with the first ones that take SQL: a commit of their own would cost as much as a small merge.
     :param live: what is known of its log.
+    :param kept: properties of `delta_retention`, which it has from the first or gets by `compact`.
     """
 
     def __init__(
@@ -94,11 +103,13 @@ class DeltaTable:
         features: Features = ALL,
         said: Mapping[str, str] | None = None,
         live: LiveFiles | None = None,
+        kept: Mapping[str, str] | None = None,
     ) -> None:
         self._spark = spark
         self._features = features
         self._said = said or {}
         self._live = LiveFiles() if live is None else live
+        self._kept = kept or {}
         self.path = path
         self.name = f"delta.{quoted(path)}"
 
@@ -160,7 +171,7 @@ class DeltaTable:
 
     def create_of(self, changes: LastChanges, cdc: str, applied: Applied) -> bool:
         """See `LakeTable`."""
-        return self._made(changes.target, cdc, "mirror", applied, changes)
+        return self._made(changes.target, cdc, changes.mode, applied, changes)
 
     def _made(
         self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied, changes: LastChanges | None
@@ -173,7 +184,7 @@ class DeltaTable:
         schema = schema_of([*commented, (CDC, cdc, "")])
         if schema is None:
             return False
-        properties = self._features.of_new_table(columns)
+        properties = {**self._features.of_new_table(columns), **self._kept}
         files = HadoopFiles(self._spark, self.path)
         with self._without_files_in_checksum(), suppress(UnknownDelta):
             transaction = DeltaTransaction(self._spark, _delta_log(self._spark, self.path))
@@ -208,7 +219,14 @@ class DeltaTable:
     def read(self, version: int | None = None) -> DataFrame:
         """The rows of the newest version, or of the version that is given. The table has to be there."""
         reader = self._spark.read.format("delta")
-        return (reader if version is None else reader.option("versionAsOf", version)).load(self.path)
+        if version is None:
+            return reader.load(self.path)
+        # Delta goes by the age of the commit; of a table that has had none since, the version is as young as the next one.
+        self._spark.conf.set(_YOUNG_ONLY, "false")
+        try:
+            return reader.option("versionAsOf", version).load(self.path)
+        finally:
+            self._spark.conf.unset(_YOUNG_ONLY)
 
     def replace(self, rows: DataFrame, columns: Sequence[TableColumn], applied: Applied, mode: Mode) -> None:
         """Become a table of these rows and columns, in one commit that says how far the table is then.
@@ -221,7 +239,7 @@ class DeltaTable:
         rows = rows.select(*commented(columns), CDC)
         if there and unmapped(columns):
             self._enable(COLUMN_MAPPING)
-        properties = self._features.of_new_table(columns)
+        properties = {**self._features.of_new_table(columns), **self._kept}
         with self._saying(applied):
             if mode == "mirror" and not there:
                 self._write_new(rows, properties)
@@ -387,8 +405,15 @@ class DeltaTable:
 
     def compact(self, age: timedelta, kept: Collection[int] | None = None) -> None:
         """See `LakeTable`: OPTIMIZE, then VACUUM."""
-        del kept
+        self.keep_versions()
         _compact(self._spark, self.name, age)
+        oldest = min((version for version in kept or () if version >= 0), default=None)
+        if oldest is not None:
+            remove_log_files(self._spark, _delta_log(self._spark, self.path), self.path, age, oldest)
+
+    def keep_versions(self) -> None:
+        """Give a table of an older version, or configuration, the times that Delta has to keep its versions."""
+        _keep(self._spark, self.path, self._kept)
 
     def clustering(self) -> list[str]:
         """Names of the columns by which the table is clustered."""
@@ -413,17 +438,26 @@ class DeltaLogTable:
     """A Delta table of the lake's own records at `path`.
 
     :param properties: of the table, when it is made.
+    :param kept: properties of `delta_retention`, which it has from the first or gets by `prepare`.
     """
 
-    def __init__(self, spark: SparkSession, path: str, properties: Mapping[str, str]) -> None:
+    def __init__(
+        self, spark: SparkSession, path: str, properties: Mapping[str, str], kept: Mapping[str, str] | None = None
+    ) -> None:
         self._spark = spark
-        self._properties = properties
+        self._kept = kept or {}
+        self._properties = {**properties, **self._kept}
         self.path = path
         self.name = f"delta.{quoted(path)}"
 
     def exists(self) -> bool:
         """Whether there is a Delta table at the path."""
         return exists(self._spark, self.path)
+
+    def prepare(self) -> None:
+        """See `LogTable`."""
+        if self.exists():
+            _keep(self._spark, self.path, self._kept)
 
     def append(self, rows: DataFrame, once: Once | None = None) -> None:
         """See `LogTable`. Delta's log has the name of the append, its transaction."""
@@ -462,6 +496,7 @@ class DeltaLogTable:
     def compact(self, age: timedelta) -> None:
         """See `LogTable`: OPTIMIZE, then VACUUM."""
         _compact(self._spark, self.name, age)
+        remove_log_files(self._spark, _delta_log(self._spark, self.path), self.path, age, None)
 
 
 class Delta:
@@ -487,21 +522,22 @@ class Delta:
         self._config = config
         self._paths = LakePaths(config)
         self._features = features_of(config.lake)
+        self._kept = kept_by_delta(config.lake)
         self._live: dict[str, LiveFiles] = {}  # by path; no two threads merge one table at once
 
     def table(self, spark: SparkSession, table: TableId) -> LakeTable:
         """See `TableFormat`."""
         path = self._paths.table(table)
         live = self._live.setdefault(path, LiveFiles())
-        return DeltaTable(spark, path, self._features, source_properties(self._config, table), live)
+        return DeltaTable(spark, path, self._features, source_properties(self._config, table), live, self._kept)
 
     def changes(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
-        return DeltaLogTable(spark, self._paths.changes, CHANGES)
+        return DeltaLogTable(spark, self._paths.changes, CHANGES, self._kept)
 
     def state(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
-        return DeltaLogTable(spark, self._paths.state, STATE)
+        return DeltaLogTable(spark, self._paths.state, STATE, self._kept)
 
     def is_conflict(self, error: BaseException) -> bool:
         """See `TableFormat`."""
@@ -517,6 +553,17 @@ def is_conflict(error: BaseException) -> bool:
 def _size(spark: SparkSession, name: str) -> tuple[int, int]:
     row = spark.sql(f"DESCRIBE DETAIL {name}").select("numFiles", "sizeInBytes").collect()[0]
     return int(row[0]), int(row[1])
+
+
+def _keep(spark: SparkSession, path: str, wanted: Mapping[str, str]) -> None:
+    """Give a table that is there the properties of `delta_retention`, in a commit; none where it has them."""
+    if not wanted:
+        return
+    configuration = _delta_log(spark, path).unsafeVolatileSnapshot().metadata().configuration()
+    found = {name: configuration.get(name) for name in wanted}
+    there = {name: str(value.get()) for name, value in found.items() if value.isDefined()}
+    if missing := to_be_set(there, wanted):
+        spark.sql(f"ALTER TABLE delta.{quoted(path)} SET TBLPROPERTIES ({_listed(missing)})")
 
 
 def _compact(spark: SparkSession, name: str, age: timedelta) -> None:

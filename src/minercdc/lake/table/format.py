@@ -63,15 +63,17 @@ class Once:
 
 
 class LastChanges(NamedTuple):
-    """The last change of each row, that this process has.
+    """The last change of each row, that this process has; all of them for a table of every change.
 
     :param rows: columns `op`, `scn`, `commit_scn`, `seq`, `commit_time`, `row_id`; `c0`, .. for each of `target`; `k0`, .. for each of `key`.
     :param key: ids of the key's columns; empty when the ROWID identifies rows.
+    :param mode: of the table: mirror, soft_delete or append.
     """
 
     rows: pa.Table
     target: Sequence[TableColumn]
     key: Sequence[str]
+    mode: Mode = "mirror"
 
 
 class LogTable(Protocol):
@@ -82,6 +84,9 @@ class LogTable(Protocol):
 
     def exists(self) -> bool:
         """Whether there is such a table."""
+
+    def prepare(self) -> None:
+        """Have a table of an older version, or configuration, keep its versions as long as the present one says; while no one writes to it."""
 
     def append(self, rows: DataFrame, once: Once | None = None) -> None:
         """Append rows in one commit; the first one makes the table. Columns that it lacks are added.
@@ -142,7 +147,7 @@ class LakeTable(Protocol):
         """
 
     def create_of(self, changes: LastChanges, cdc: str, applied: Applied) -> bool:
-        """As `create` of a mirror, with the rows that changes leave, and no Spark job. False where there is a table, or only `replace` does
+        """As `create`, in the mode of the changes, with the rows that these make, and no Spark job. False where there is a table, or only `replace` does
         it."""
 
     def replace(self, rows: DataFrame, columns: Sequence[TableColumn], applied: Applied, mode: Mode) -> None:
@@ -190,7 +195,7 @@ class LakeTable(Protocol):
         """
 
     def merge_rows(self, changes: LastChanges, applied: Applied) -> bool:
-        """As `merge` of a mirror's changes, with no Spark job. False where only `merge` does it.
+        """As `merge` or `append` of what the mode makes of changes, with no Spark job. False where only these do it.
 
         :param applied: what the commit says, where the table changes.
         """
@@ -219,7 +224,8 @@ class LakeTable(Protocol):
     def compact(self, age: timedelta, kept: Collection[int] | None = None) -> None:
         """As `LogTable.compact`; takes deleted rows out, and clusters the table.
 
-        :param kept: where `TableFormat.lists_versions`, the versions that are needed of those that are younger than `age`; None for all.
+        :param kept: the versions that are needed of those that are younger than `age`; None for all. The log of a table keeps what the
+            oldest of them takes, and all after it.
         """
 
 

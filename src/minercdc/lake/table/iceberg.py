@@ -280,6 +280,9 @@ class IcebergLogTable(_Table):
         ):  # each version is named by the table's metadata, which each append writes
             self._snapshots().expire(READERS_TIME, (_WRITER,))
 
+    def prepare(self) -> None:
+        """See `LogTable`: nothing, since maintenance removes what is older."""
+
     def append_here(self, rows: pa.Table, once: Once | None = None) -> bool | None:
         """See `LogTable`: None, since a commit is Spark's."""
         return None

@@ -1,7 +1,7 @@
 """Merges the last changes of rows that this process has into a Delta table, with no Spark job: the rows that change are marked as deleted
 (`deletion_vectors`), what they are then is a new file, and Delta's own transaction commits both.
 
-Spark's MERGE of `merge.modes.Mirror` is the reference, and does what is left to it: a table of many rows that may match, partitions,
+Spark's MERGE of `merge.modes.Mirror` and `SoftDelete` is the reference, and does what is left to it: a table of many rows that may match, partitions,
 constraints, columns that the source does not have, keys of floating point. `tests/spark/test_native_delta.py` compares both.
 """
 
@@ -90,10 +90,13 @@ class DeltaMerge:
         import pyarrow as pa
 
         fields = self._transaction.plain_fields()
-        if fields is None or (identity := _identity(fields, changes)) is None:
+        taken = None if fields is None else _as_written(fields, changes)
+        if fields is None or taken is None:
             return Outcome.LEFT
-        taken = _as_written(fields, changes)
-        if taken is None:
+        if changes.mode == "append":
+            self._transaction.commit([self._added(taken)], _WRITER, 0, said)
+            return Outcome.MERGED
+        if (identity := _identity(fields, changes)) is None:
             return Outcome.LEFT
         try:
             found = self._live.at(self._files, self._transaction.version)
@@ -105,7 +108,7 @@ class DeltaMerge:
                 for number, one in enumerate(candidates)
                 if one.vector is not None
             }
-            matches = _matches(list(self._keys(fields, identity, candidates, vectors)), identity, changes.rows)
+            matches = _matches(list(self._keys(fields, identity, candidates, vectors)), identity, changes)
         except (UnknownLog, UnknownVector, pa.ArrowException, OSError) as error:
             log.debug("Spark merges: %s", error)
             return Outcome.LEFT
@@ -114,7 +117,7 @@ class DeltaMerge:
         if matches.deleted and not self._marks_rows():
             return Outcome.UNMARKED
         joined = _small(found)
-        rows = [taken.filter(_inserted(changes.rows, matches))]
+        rows = [taken.filter(_inserted(changes, matches))]
         try:
             rows += self._live_rows(fields, joined, _by_path(candidates, matches.deleted))
         except (UnknownLog, UnknownVector, pa.ArrowException, OSError) as error:
@@ -132,19 +135,17 @@ class DeltaMerge:
         return Outcome.MERGED
 
     def begin(self, changes: LastChanges | None, said: str) -> bool:
-        """Make the table, in the transaction's one commit, with the changes that are no deletes; False where Spark has to.
+        """Make the table, in the transaction's one commit, with the rows that changes make; False where Spark has to.
 
         :param said: the commit's `userMetadata`.
         """
         actions = []
         if changes is not None:
-            import pyarrow.compute as pc  # type: ignore[import-untyped]
-
             fields = self._transaction.plain_fields()
             rows = None if fields is None else _as_written(fields, changes)
             if rows is None:
                 return False
-            if (rows := rows.filter(pc.not_equal(changes.rows.column("op"), "d"))).num_rows:
+            if (rows := rows.filter(_makes_row(changes))).num_rows:
                 actions.append(self._added(rows))
         self._transaction.commit(actions, _WRITER, 0, said)
         return True
@@ -162,23 +163,25 @@ class DeltaMerge:
         candidates: Sequence[DataFile],
         vectors: Mapping[int, BitMap64],
     ) -> Iterator[pa.Table]:
-        """Of the rows of each file, but those that are deleted: columns `file`, `row`, `t_scn`, `t_seq`, and `k0`, .."""
+        """Of the rows of each file, but those that are deleted: columns `file`, `row`, `t_scn`, `t_seq`, `t_op`, and `k0`, .."""
         import pyarrow as pa
 
         cdc = next(field for field in fields if field.name == CDC)
         names = {member.name: member.physical for member in cdc.members}
-        paths = [(cdc.physical, names["commit_scn"]), (cdc.physical, names["seq"]), *identity.paths]
+        of_change = [(cdc.physical, names[name]) for name in ("commit_scn", "seq", "op")]
+        paths = [*of_change, *identity.paths]
         for number, one in enumerate(candidates):
             rows = self._read(one, [".".join(path) for path in paths])
             columns = [_column(rows, path) for path in paths]
-            if columns[0] is None or columns[1] is None:
+            if any(column is None for column in columns[:3]):
                 raise UnknownLog(f"{one.path} lacks {CDC}")
             if any(column is None for column in columns):  # a column of the key that was added later: it is null here
                 continue
-            typed = [column.cast(kind) for column, kind in zip(columns[2:], identity.types, strict=True)]
+            typed = [column.cast(kind) for column, kind in zip(columns[3:], identity.types, strict=True)]
             place = pa.array(range(rows.num_rows), pa.int64())
             file = pa.repeat(pa.scalar(number, pa.int32()), rows.num_rows)
-            table = pa.table([file, place, *columns[:2], *typed], ["file", "row", "t_scn", "t_seq", *identity.names])
+            names_here = ["file", "row", "t_scn", "t_seq", "t_op", *identity.names]
+            table = pa.table([file, place, *columns[:3], *typed], names_here)
             yield _without(table, vectors.get(number, ()))
 
     def _marked(
@@ -234,7 +237,7 @@ class DeltaMerge:
 def _without(rows: pa.Table, gone: Iterable[int]) -> pa.Table:
     """The rows of a file but those of these numbers."""
     import pyarrow as pa
-    import pyarrow.compute as pc
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
 
     if not gone:
         return rows
@@ -303,7 +306,7 @@ def _as_written(fields: Sequence[DeltaField], changes: LastChanges) -> pa.Table 
     rows, columns = changes.rows, []
     for field in fields:
         if field.name == CDC:
-            column = _cdc(field, rows)
+            column = _cdc(field, changes)
         else:
             try:
                 column = rows.column(places[field.name]).cast(field.type)
@@ -315,13 +318,17 @@ def _as_written(fields: Sequence[DeltaField], changes: LastChanges) -> pa.Table 
     return pa.table(columns, schema=pa.schema([field.arrow() for field in fields]))
 
 
-def _cdc(field: DeltaField, rows: pa.Table) -> pa.Array | None:
+def _cdc(field: DeltaField, changes: LastChanges) -> pa.Array | None:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    members = []
+    rows, members = changes.rows, []
     for member in field.members:
         if member.name == "deleted":
-            members.append(pa.repeat(pa.scalar(False), rows.num_rows))
+            if changes.mode == "mirror":
+                members.append(pa.repeat(pa.scalar(False), rows.num_rows))
+            else:
+                members.append(pc.equal(rows.column("op"), "d").combine_chunks())
         elif member.name in rows.column_names:
             members.append(rows.column(member.name).cast(member.type).combine_chunks())
         else:
@@ -357,11 +364,13 @@ def _column(rows: pa.Table, path: Sequence[str]) -> Any:
     return column
 
 
-def _matches(parts: Sequence[pa.Table], identity: _Identity, changes: pa.Table) -> _Matches | None:
-    """What the changes find among the rows of files; None where a row is found by more than one key."""
+def _matches(parts: Sequence[pa.Table], identity: _Identity, merged: LastChanges) -> _Matches | None:
+    """What the changes find among the rows of files; None where a row is found by more than one key, or a row that is kept would become one
+    with another."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    changes = merged.rows
     count = changes.num_rows
     nothing = pa.repeat(pa.scalar(False), count)
     if not parts:
@@ -377,8 +386,13 @@ def _matches(parts: Sequence[pa.Table], identity: _Identity, changes: pa.Table) 
     found = there.join(asked, keys=names, join_type="inner", use_threads=False)
     later = pc.greater(found.column("c_scn"), found.column("t_scn"))
     same = pc.equal(found.column("c_scn"), found.column("t_scn"))
-    later = pc.or_(later, pc.and_(same, pc.greater_equal(found.column("c_seq"), found.column("t_seq"))))
-    newer = found.filter(later)
+    if merged.mode == "mirror":
+        next_ = pc.greater_equal(found.column("c_seq"), found.column("t_seq"))
+    else:  # as `merge.modes.soft_clauses` has it: what is there has values that the change itself may lack
+        next_ = pc.or_(pc.greater(found.column("c_seq"), found.column("t_seq")), pc.equal(found.column("t_op"), "t"))
+        if pc.count_distinct(found.column("change")).as_py() < found.num_rows:
+            return None
+    newer = found.filter(pc.or_(later, pc.and_(same, next_)))
     deleted: dict[int, list[int]] = {}
     for file, row in zip(newer.column("file").to_pylist(), newer.column("row").to_pylist(), strict=True):
         deleted.setdefault(file, []).append(row)
@@ -388,9 +402,19 @@ def _matches(parts: Sequence[pa.Table], identity: _Identity, changes: pa.Table) 
     return _Matches(deleted, *of)
 
 
-def _inserted(changes: pa.Table, matches: _Matches) -> pa.Array:
-    """Which changes become rows: all but deletes, where the table does not have a later state of the row."""
+def _makes_row(changes: LastChanges) -> pa.Array:
+    """Which changes are rows of a table that has none of them: in a mirror all but deletes."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if changes.mode == "mirror":
+        return pc.not_equal(changes.rows.column("op"), "d")
+    return pa.repeat(pa.scalar(True), changes.rows.num_rows)
+
+
+def _inserted(changes: LastChanges, matches: _Matches) -> pa.Array:
+    """Which changes become rows, where the table does not have a later state of the row."""
     import pyarrow.compute as pc
 
     wanted = pc.or_(pc.invert(matches.known), matches.newer)
-    return pc.and_(pc.not_equal(changes.column("op"), "d"), wanted)
+    return pc.and_(_makes_row(changes), wanted)

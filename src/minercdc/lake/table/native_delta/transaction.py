@@ -28,6 +28,7 @@ PLAIN = frozenset(
         "delta.dataSkippingStatsColumns",
         "delta.deletedFileRetentionDuration",
         "delta.enableDeletionVectors",
+        "delta.enableExpiredLogCleanup",
         "delta.enableTypeWidening",
         "delta.logRetentionDuration",
     )
