@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tests.spark.rowids import RowIds
+
 from minercdc.config.load import ConnectorConfig
 from minercdc.messages.configured import envelope_encoder
 from minercdc.messages.envelope.encoder import OtherEvents
@@ -43,6 +45,7 @@ class Connector:
             self.encoder = converter.encoder(self.encoder)
         self.scn = 100
         self.time_us: Callable[[int], int] = lambda scn: 0  # SCN -> time of what was committed there
+        self.row_ids = RowIds()
         self.table: TableSchema
 
     def structure(self, table: TableSchema, before: TableSchema | None = None, ddl: str = "ddl") -> None:
@@ -64,19 +67,23 @@ class Connector:
         table: TableSchema | None = None,
         row_id: str | None = None,
     ) -> None:
-        """A transaction with one change, by default of the table whose structure was written last."""
+        """A transaction with one change, by default of the table whose structure was written last.
+
+        :param row_id: '' for none; None for the one of the row in a table with a key.
+        """
         table = table or self.table
+        row_id = self.row_ids.of(before, after, table) if row_id is None else row_id or None
         self.scn += 1
         tx = TransactionInfo(f"{self.scn:016x}", Scn(self.scn), Scn(self.scn), 0, self.time_us(self.scn), 1, "U")
         for record in self.encoder.encode(ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, 1, row_id=row_id)):
             self.sink.write(record)
 
     def transaction(self, *changes: tuple[Op, Row | None, Row | None, TableSchema], row_ids: Sequence[str] = ()) -> None:
-        """Several changes with one commit SCN; of rows with these ROWIDs, if any are given; '' for none."""
+        """Several changes with one commit SCN; of rows with these ROWIDs, '' for none, or with their own."""
         self.scn += 1
         tx = TransactionInfo(f"{self.scn:016x}", Scn(self.scn), Scn(self.scn), 0, self.time_us(self.scn), 1, "U")
         for seq, (op, before, after, table) in enumerate(changes, 1):
-            row_id = (row_ids[seq - 1] or None) if row_ids else None
+            row_id = (row_ids[seq - 1] or None) if row_ids else self.row_ids.of(before, after, table)
             event = ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, seq, row_id=row_id)
             for record in self.encoder.encode(event):
                 self.sink.write(record)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.spark.connector import Connector
+from tests.spark.reading import TABLE
 
 if TYPE_CHECKING:
     from minercdc.schema.table import TableSchema
@@ -40,6 +42,32 @@ def killed(monkeypatch: pytest.MonkeyPatch, owner: type, method: str, *, after: 
     with monkeypatch.context() as patch:
         patch.setattr(owner, method, ended)
         yield calls
+
+
+@contextmanager
+def counted_ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Counter[str], Counter[str]]]:
+    """Counts, by lake table, what the driver's process makes or merges by itself, and what Spark does."""
+    driver: Counter[str] = Counter()
+    spark: Counter[str] = Counter()
+
+    def counting(original: Callable[..., Any], *, asked: bool) -> Callable[..., Any]:
+        def called(table: Any, *args: Any, **kwargs: Any) -> Any:
+            found = original(table, *args, **kwargs)
+            name = table.name.strip("`").split("/")[-1]
+            if not asked:
+                spark[name] += 1
+            elif found:
+                driver[name] += 1
+            return found
+
+        return called
+
+    with monkeypatch.context() as patch:
+        for method in ("create_of", "merge_rows"):
+            patch.setattr(TABLE, method, counting(getattr(TABLE, method), asked=True))
+        for method in ("merge", "replace"):
+            patch.setattr(TABLE, method, counting(getattr(TABLE, method), asked=False))
+        yield driver, spark
 
 
 class Telling:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.spark.connector import Connector
+from tests.spark.rowids import RowIds
 
 from minercdc.config.load import ConnectorConfig, load_config
 from minercdc.messages.configured import envelope_encoder
@@ -35,6 +36,7 @@ class SegmentConnector(Connector):
         self.encoder = envelope_encoder(config, topics, OtherEvents(schema_changes=True))
         self.scn = 100
         self.time_us = lambda scn: 0
+        self.row_ids = RowIds()
 
     def ddl(self, change: SchemaChange) -> None:
         change.time_us = self.time_us(change.scn)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -17,9 +18,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.connector import Connector
-from tests.spark.histories import History, Rows, Telling, killed
+from tests.spark.histories import History, Rows, Telling, counted_ways, killed
 from tests.spark.lakes import lake_config, lake_properties, synced
-from tests.spark.reading import TABLE, frame, lake
+from tests.spark.reading import FORMAT, TABLE, frame, lake
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.spark.own_sessions import few_partitions, prefer_few_partitions
@@ -302,10 +303,17 @@ class Followed:
     :ivar failures: by history.
     :ivar not_reached: boundaries at which the lake was not stopped.
     :ivar records: of the change log, and how many of them are different ones.
+    :ivar by_driver, by_spark: names of tables that the driver's process, or Spark, made or merged.
     :ivar at_the_end: of each table, its rows; `without_checkpoint` after all topics were read again.
     """
 
-    def __init__(self, spark: SparkSession, config: ConnectorConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        config: ConnectorConfig,
+        monkeypatch: pytest.MonkeyPatch,
+        ways: tuple[Counter[str], Counter[str]],
+    ) -> None:
         connector = Connector(config)
         telling = Telling(HISTORIES, connector, lambda table: lake(spark, config, table))
         self.not_reached: list[str] = []
@@ -327,6 +335,7 @@ class Followed:
                 return {name: sorted(map(str, frame(spark, config, "LAB", name).collect())) for name in TABLES}
 
             self.at_the_end = rows()
+            self.by_driver, self.by_spark = map(set, ways)
             shutil.rmtree(f"{config.lake.minercdc_lake_path}/_checkpoint")
             synced(spark, config)
             self.without_checkpoint = rows()
@@ -337,8 +346,10 @@ class Followed:
 @pytest.fixture(scope="module")
 def followed(spark: SparkSession, broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Followed:
     directory = tmp_path_factory.mktemp("lake")
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        return Followed(spark, lake_config(lake_properties(broker, f"h{uuid.uuid4().hex[:10]}", directory)), monkeypatch)
+    with pytest.MonkeyPatch.context() as monkeypatch, counted_ways(monkeypatch) as ways:
+        return Followed(
+            spark, lake_config(lake_properties(broker, f"h{uuid.uuid4().hex[:10]}", directory)), monkeypatch, ways
+        )
 
 
 @pytest.mark.parametrize("history", HISTORIES)
@@ -350,6 +361,13 @@ def test_a_table_is_what_its_history_says(followed: Followed, history: str) -> N
 def test_a_lake_that_is_stopped_at_boundaries_goes_on_without_loss_or_repeat(followed: Followed) -> None:
     assert followed.not_reached == []
     assert followed.records[0] == followed.records[1] > 40
+
+
+def test_tables_are_merged_by_the_driver_and_by_spark(followed: Followed) -> None:
+    """By Spark those that are cleared or renamed, lack values, or have records of several versions."""
+    left = {"GONE", "LOG", "NEW", "PARTLY", "WIDENED"}
+    assert followed.by_driver == (set(TABLES) - {"WIDENED"} if FORMAT == "delta" else set())
+    assert followed.by_spark >= left
 
 
 def test_a_lost_checkpoint_changes_no_table(followed: Followed) -> None:

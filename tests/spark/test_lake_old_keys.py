@@ -69,7 +69,7 @@ def test_so_they_do_where_the_rows_came_in_the_same_batch_without_their_rowids(
     connector.commit()
     sync()
     for key in (1, 2, 3):
-        connector.change(Op.CREATE, None, (str(key), f"large {key}", f"row {key}"), DOC)
+        connector.change(Op.CREATE, None, (str(key), f"large {key}", f"row {key}"), DOC, "")
     count_up(connector, DOC, 1, 2, 3)
     connector.commit()
     sync()
