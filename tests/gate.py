@@ -238,6 +238,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/spark/test_lake_snapshot.py::test_a_table_that_cannot_be_read_is_named_and_one_that_is_not_ours_is_left_alone": "the other tables and their refusals; tests/unit/lake/test_oracle_source.py",
     "tests/spark_reading/": "Spark 3.5 and Spark Connect take a Python of their own; tests/spark/test_lake_changes.py reads topics",
     "tests/spark_older/": "refusals on an older Spark than the gate's",
+    "tests/spark_pipeline/": "takes packages of Spark Connect; tests/spark/test_lake_changes.py reads the same changes",
     "tests/spark_s3/": "fetches 700 MB; tests/spark has the same lakes in directories, killed at every boundary",
     "tests/spark_iceberg/": "Iceberg takes another Spark than the gate's; tests/unit/lake has its rules",
     "tests/spark/test_direct_kill.py": "tests/unit/sinks/test_segments.py cuts segments at every byte",

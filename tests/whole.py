@@ -127,7 +127,7 @@ PARTS: Mapping[str, Part] = {
     ),
     "connect": Part(
         "topics read over Spark Connect",
-        ("-n", "0", "-p", "tests.older_spark", "-p", "tests.connect", *_READING),
+        ("-n", "0", "-p", "tests.older_spark", "-p", "tests.connect", *_READING, "tests/spark_pipeline"),
         packages=["pyspark==4.1.4", "grpcio-status>=1.76", "zstandard>=0.25"],
     ),
     "s3": Part("the lake in an object store", ("-n", "0", "tests/spark_s3")),

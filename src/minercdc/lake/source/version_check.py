@@ -43,9 +43,13 @@ def version_is_known(scn: Column, table: TableHistory, config: ConnectorConfig) 
 def _by_arrow(check: Callable[[pa.Array], pa.Array]) -> Callable[[Column], Column]:
     """A function of columns that calls `check` with Arrow arrays. Raises LakeError where a Spark before 4.1 has no pandas for that."""
     from pyspark.sql import functions
+    from pyspark.sql.types import BooleanType
 
+    boolean = (
+        BooleanType()
+    )  # not its name: Spark Connect asks its server what that means, which a declarative pipeline does not let it
     if hasattr(functions, "arrow_udf"):
-        direct: Callable[[Column], Column] = functions.arrow_udf(check, "boolean")
+        direct: Callable[[Column], Column] = functions.arrow_udf(check, boolean)
         return direct
     try:
         import pandas
@@ -57,7 +61,7 @@ def _by_arrow(check: Callable[[pa.Array], pa.Array]) -> Callable[[Column], Colum
 
     # By these Spark knows what kind of function it is; those above are text, which names no pandas here.
     by_pandas.__annotations__ = {"scns": pandas.Series, "return": pandas.Series}
-    indirect: Callable[[Column], Column] = functions.pandas_udf(by_pandas, "boolean")
+    indirect: Callable[[Column], Column] = functions.pandas_udf(by_pandas, boolean)
     return indirect
 
 
