@@ -140,7 +140,7 @@ ALTERS: list[list[Step]] = [
     [DropColumn("FLAG")],
     [AddColumn(TableColumn("FLAG", "STRING", "FLAG@2")), RenameColumn("RAW", 'r"`.x')],
 ]
-BY_DAY = ("merge", "alter", "merge", "again", "optimize", "delete", "merge", "alter", "merge")
+BY_DAY = ("merge", "again", "alter", "optimize", "delete")
 CASES = [(name, seed) for seed in range(3) for name in KEYS]
 
 
