@@ -11,6 +11,7 @@ from tests.spark.connector import Connector
 from tests.spark.lakes import lake_config, lake_properties, synced
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.lake.merge import scheduler
 from minercdc.lake.stream.driver_scans import DriverScans
 from minercdc.local.kafka_broker import KafkaBroker
 
@@ -37,8 +38,10 @@ def connector(config: ConnectorConfig) -> Iterator[Connector]:
 
 @pytest.fixture
 def read_by_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No micro-batch is read by the driver's process, as where the records are not certain to be the connector's JSON."""
+    """No micro-batch is read by the driver's process, as where the records are not certain to be the connector's JSON; and none is read
+    from the change log by it, as where they are many."""
     monkeypatch.setattr(DriverScans, "read", lambda *_: None)
+    monkeypatch.setattr(scheduler, "keep_pending", lambda *_: None)
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""The records of the micro-batches that this process scanned last, until they are merged: merges of them read no change log."""
+"""The records of the micro-batches that this process scanned last, until they are merged: merges of them read no change log. Others, of
+before a restart or read by Spark, are taken from the change log by this process where they are few (`log_records`)."""
 
 from __future__ import annotations
 
@@ -32,6 +33,8 @@ class KeptRecords:
         """Keep a batch's rows, by topic."""
         with self._lock:
             for topic, part in rows.items():
+                if (former := self._of.pop((topic, batch), None)) is not None:
+                    self._size -= former.nbytes
                 self._of[topic, batch] = part
                 self._size += part.nbytes
             while self._size > self._most:
@@ -75,4 +78,5 @@ def within(limits: Limits, batch: int, rows: pa.RecordBatch) -> pa.RecordBatch:
     chosen = pc.not_equal(rows.column("op"), "t")
     for part in parts:
         chosen = pc.and_(chosen, part)
+    chosen = pc.fill_null(chosen, False)  # as SQL's WHERE
     return rows if pc.all(chosen).as_py() else rows.filter(chosen)

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
@@ -17,6 +18,7 @@ from minercdc.lake.merge.compiled import CompiledReads
 from minercdc.lake.merge.joint_read import JointRead, JointTable
 from minercdc.lake.merge.kept_records import KeptRecords
 from minercdc.lake.merge.latest import FEW_ROWS
+from minercdc.lake.merge.log_records import keep_pending
 from minercdc.lake.merge.pending import is_pending
 from minercdc.lake.merge.sync_report import SyncReport
 from minercdc.lake.merge.table_merge import TableMerge
@@ -298,7 +300,8 @@ class Merger:
         gap = gap_at(table, self._state.noted, goal.scn, by_rowid=by_rowid)
         return gap if gap is not None and gap.final else None
 
-    def _merge(self, due: Iterable[TableHistory], goal: Applied) -> list[Entry]:
+    def _merge(self, due: Sequence[TableHistory], goal: Applied) -> list[Entry]:
+        self._keep_pending(due, goal)
         renamed = [table for table in due if table.renamed_to or table.renamed_from]
         done: list[Entry] = []
         for _ in renamed:  # a table whose new name waits for another one takes more than one turn
@@ -312,6 +315,20 @@ class Merger:
             for entries in self._pool.map(lambda table: self._bring(table, goal), others):
                 done += entries
         return done
+
+    def _keep_pending(self, due: Iterable[TableHistory], goal: Applied) -> None:
+        """Have the tables' pending records in this process, where others scanned them and they are few: it merges them then."""
+        wanted: list[Arrival] = []
+        for table in due:
+            applied, arrivals = self._state.applied(table.name), self._arrivals.of(table.topic)
+            if self._kept.has(arrivals):
+                continue
+            read = read_scn(table.name, self._state.noted, applied.scn)
+            merge = TableMerge(self._config, self._log, self._decoder, None, self._compiled, self._kept)
+            with suppress(Exception):  # merging it says why
+                wanted += merge.unread(table, arrivals, applied, goal, read=read)
+        if wanted:
+            keep_pending(self._kept, self._log.table, wanted)
 
     def _joint_table(self, table: TableHistory, goal: Applied) -> JointTable | None:
         """What the table's merge reads if the table is as it is recorded; None where that is not read with others'."""

@@ -120,11 +120,31 @@ class TableMerge:
             return None
         return JointTable(work.limits(table.topic), bool(key), work.rows)
 
-    def _is_scanned(self, table: TableHistory, work: Pending) -> bool:
-        """Whether `_scanned` has the records of a table version, as far as that is known before they are read."""
+    def unread(
+        self, table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, read: int
+    ) -> tuple[Arrival, ...]:
+        """The batches whose records `run` takes from those that this process has; none where Spark has to read them.
+
+        :param arrivals, applied, goal, read: see `run`.
+        """
+        mode = self._mode_of(table.table)
+        work = pending(table, arrivals, applied, goal, truncate=self._truncates, read=read)
+        if not work.rows or not table.versions or table.versions[0].since > work.scn:
+            return ()
+        key = key_ids(self._decoder.shape(table.version_at(work.scn)))
+        if not _takes_alone(self._decoder, table, key, work, mode) or not self._decodes_here(table, work):
+            return ()
+        return work.arrivals
+
+    def _decodes_here(self, table: TableHistory, work: Pending) -> bool:
+        """Whether this process decodes the records of a table version that it has."""
         if self._kept is None or self._compiled is None or not self._compiled.takes_scanned(table.name):
             return False
-        return self._kept.has(work.arrivals) and self._decoder.is_compiled(table.version_at(work.scn))
+        return self._decoder.is_compiled(table.version_at(work.scn))
+
+    def _is_scanned(self, table: TableHistory, work: Pending) -> bool:
+        """Whether `_scanned` has the records of a table version, as far as that is known before they are read."""
+        return self._kept is not None and self._decodes_here(table, work) and self._kept.has(work.arrivals)
 
     def _stages(
         self, table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, mode: TableMode

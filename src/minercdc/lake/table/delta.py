@@ -6,8 +6,9 @@ A version is Delta's, and what a commit says of its table is its `userMetadata`.
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from importlib.util import find_spec
@@ -47,8 +48,9 @@ from minercdc.lake.table.format import (
 )
 from minercdc.lake.table.native_delta.append import DeltaAppend
 from minercdc.lake.table.native_delta.data_file import CODECS
-from minercdc.lake.table.native_delta.log import LiveFiles, said_in
+from minercdc.lake.table.native_delta.log import LiveFiles, UnknownLog, said_in
 from minercdc.lake.table.native_delta.merge import DeltaMerge, Outcome
+from minercdc.lake.table.native_delta.rows import rows_within
 from minercdc.lake.table.native_delta.schema import schema_of
 from minercdc.lake.table.native_delta.transaction import DeltaTransaction, UnknownDelta
 from minercdc.lake.table.paths import LakePaths
@@ -59,6 +61,8 @@ from minercdc.schema.table import TableId
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame, SparkSession
+
+logger = logging.getLogger(__name__)
 
 _MODE = "minercdc.lake.mode"  # property of a table that is no mirror
 _COMMIT = re.compile(r"\d{20}\.")  # files of the log: a commit, or a checkpoint
@@ -480,6 +484,24 @@ class DeltaLogTable:
     def read(self) -> DataFrame:
         """All rows. The table has to be there."""
         return self._spark.read.format("delta").load(self.path)
+
+    def read_here(
+        self,
+        bounds: Mapping[str, tuple[Any, Any]],
+        is_wanted: Callable[[pa.Table], bool],
+        most: int,
+        columns: Sequence[str] | None = None,
+    ) -> list[pa.Table] | None:
+        """See `LogTable`."""
+        import pyarrow as pa
+
+        files = HadoopFiles(self._spark, self.path)
+        try:
+            found = LiveFiles().at(files, self.newest_version())
+            return list(rows_within(files, found, bounds, is_wanted, most, columns))
+        except (UnknownLog, pa.ArrowException, OSError) as error:
+            logger.debug("Spark reads %s: %s", self.path, error)
+            return None
 
     def delete(self, where: str) -> None:
         """Delete the rows that meet an SQL condition."""

@@ -7,10 +7,10 @@ A version is a number that rises by one with each commit.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.lake import Format, Mode
@@ -102,6 +102,22 @@ class LogTable(Protocol):
 
     def read(self) -> DataFrame:
         """All rows. The table has to be there."""
+
+    def read_here(
+        self,
+        bounds: Mapping[str, tuple[Any, Any]],
+        is_wanted: Callable[[pa.Table], bool],
+        most: int,
+        columns: Sequence[str] | None = None,
+    ) -> list[pa.Table] | None:
+        """Rows that may be within bounds, and others, in parts, read with no Spark job; None where only `read` does it. The table has to be
+        there.
+
+        :param bounds: column -> the least and the greatest value that are asked for, integers or text.
+        :param is_wanted: asked of the columns of `bounds` of each part, whether it is to be read.
+        :param most: bytes.
+        :param columns: which ones; those that a part lacks are left out; None for all.
+        """
 
     def delete(self, where: str) -> None:
         """Delete the rows that meet an SQL condition."""

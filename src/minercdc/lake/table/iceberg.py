@@ -7,7 +7,7 @@ commit says of its table, and the table's mode, stand in the snapshot's summary,
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -285,6 +285,16 @@ class IcebergLogTable(_Table):
 
     def append_here(self, rows: pa.Table, once: Once | None = None) -> bool | None:
         """See `LogTable`: None, since a commit is Spark's."""
+        return None
+
+    def read_here(
+        self,
+        bounds: Mapping[str, tuple[Any, Any]],
+        is_wanted: Callable[[pa.Table], bool],
+        most: int,
+        columns: Sequence[str] | None = None,
+    ) -> list[pa.Table] | None:
+        """See `LogTable`: None, since a list of files is Spark's."""
         return None
 
     def _has(self, once: Once) -> bool:

@@ -31,6 +31,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = "at TIMESTAMP, kind STRING, name STRING, version BIGINT, scn BIGINT, batch BIGINT, detail STRING"
 
 _APPENDS_OF_SPARK = 50
+_MOST_BYTES = 64 * 1024 * 1024  # that are read with no Spark job
 
 NOTED = frozenset(["lost", "read", "suspended", "resumed"])
 
@@ -146,9 +147,34 @@ class StateTable:
     def entries(self) -> list[Entry]:
         """All entries that are kept, oldest first. The table has to be there."""
         self._version = self.table.newest_version()
+        entries = self._entries_here()
+        if entries is None:
+            entries = self._entries_of_spark()
+        self._seen = {entry.at for entry in entries}
+        self._last = max(self._seen, default=_EPOCH)
+        return sorted(entries, key=lambda entry: entry.at)
+
+    def _entries_here(self) -> list[Entry] | None:
+        """All entries, read with no Spark job; None where only Spark reads them."""
+        if find_spec("pyarrow") is None:
+            return None
+        import pyarrow as pa
+
+        parts = self.table.read_here({}, lambda _: True, _MOST_BYTES)
+        names = ("kind", "name", "version", "scn", "batch", "detail")
+        if parts is None or any(not {"at", *names} <= set(part.column_names) for part in parts):
+            return None
+        entries = []
+        for part in parts:
+            times = part.column("at").cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+            rows = part.select(names).to_pylist()
+            entries += [Entry(**row, at=time_of(at)) for row, at in zip(rows, times.to_pylist(), strict=True)]
+        return entries
+
+    def _entries_of_spark(self) -> list[Entry]:
         columns = ("unix_micros(at) AS at", "kind", "name", "version", "scn", "batch", "detail")
         rows = self.table.read().selectExpr(*columns).collect()
-        entries = [
+        return [
             Entry(
                 r["kind"],
                 r["name"],
@@ -160,9 +186,6 @@ class StateTable:
             )
             for r in rows
         ]
-        self._seen = {entry.at for entry in entries}
-        self._last = max(self._seen, default=_EPOCH)
-        return sorted(entries, key=lambda entry: entry.at)
 
     def of_others(self) -> list[Entry]:
         """Entries that others appended since this object last read the table, oldest first. The table has to be there."""
