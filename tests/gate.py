@@ -211,6 +211,8 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/e2e/test_sinks.py::test_a_second_connector_is_fenced[json": "segments are run",
     "tests/e2e/test_standby.py::test_the_owner_is_killed[by the port": "by the group is run; tests/unit/pipeline/test_owner_port.py has what a port says",
     # The lake on real Spark: one case of each rule.
+    "tests/spark/test_delta_retention.py::test_vacuum_takes_no_file_that_a_version_within_the_retention_has": "minutes of Delta's VACUUM; tests/unit/lake/test_delta_retention.py has which versions stay",
+    "tests/spark/test_delta_retention.py::test_log_files_go_but_those_that_the_oldest_version_needs": "Delta's own cleanup of logs, after many commits; as above",
     "tests/spark/test_lake_snapshot.py::test_a_table_that_is_altered_meanwhile_is_read_at_a_later_scn": "a large table is read in ranges; tests/sandbox_capture/test_snapshot_ranges.py has DDL after the SCN",
     "tests/spark/test_lake_segments.py::test_tables_are_the_source_over_restarts_ddl_and_new_segments": "a lake on segments with a table that is left out is run; tests/unit/lake/test_record_source.py has what segments hold",
     "tests/spark/test_lake_ddl.py::test_columns_and_tables_say_what_they_are_copies_of": "tests/unit/lake/test_columns.py brings comments to the lake",
