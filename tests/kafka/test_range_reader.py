@@ -76,7 +76,8 @@ def test_no_message_is_left_out_by_what_was_fetched_ahead(broker: KafkaBroker, p
     """Of a range that was read before, and of one that was given up: a later message would tell that a partition is read to its end."""
     topic, chance = Topic(broker, f"{prefix}.S.T"), random.Random(4)
     for _ in range(60):
-        topic.write(*("v" * 100,) * chance.randrange(1, 100), partition=chance.randrange(2), commit=chance.random() < 0.9)
+        values = ["v" * 100] * chance.randrange(1, 100)
+        topic.write(*values, partition=chance.randrange(2), commit=chance.random() < 0.9)
     places = [(topic.name, 0), (topic.name, 1)]
     with closing(RangeReader(client_of(settings(prefix, broker.bootstrap_servers)))) as reader:
         ends = {place: reader_end(broker, place) for place in places}

@@ -3,22 +3,19 @@ Spark scanned a micro-batch. A few records cost Spark's MERGE seconds, and this 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from minercdc.lake.merge.kept_records import KeptRecords
 from minercdc.lake.stream.change_log import Arrival
+from minercdc.lake.stream.log_columns import OF_RECORD, in_columns
 from minercdc.lake.table.format import LogTable
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
-log = logging.getLogger(__name__)
-
 _MOST_RECORDS = 250_000  # as of a micro-batch that the driver reads
 _MOST_BYTES = 128 * 1024 * 1024  # of the parts of files that have them
-_ADDED = ("long_number", "unavailable", "old_key")  # columns that a log of an older version lacks
 
 
 def keep_pending(kept: KeptRecords, table: LogTable, wanted: Collection[Arrival]) -> None:
@@ -66,7 +63,7 @@ def log_rows(table: LogTable, wanted: Iterable[Arrival]) -> dict[tuple[str, int]
     parts = table.read_here(bounds, lambda part: not places.isdisjoint(_places(part)), _MOST_BYTES)
     found: dict[tuple[str, int], list[pa.Table]] = {}
     for part in parts or ():
-        if (rows := _as_scanned(part)) is None:
+        if (rows := in_columns(part, OF_RECORD)) is None:
             return {}
         for topic, batch in _places(part) & places:
             chosen = pc.and_(pc.equal(part.column("topic"), topic), pc.equal(part.column("batch"), batch))
@@ -80,41 +77,6 @@ def _places(part: pa.Table) -> set[tuple[str, int]]:
     return set(zip(found["topic"], found["batch"], strict=True))
 
 
-def _as_scanned(part: pa.Table) -> pa.Table | None:
-    """Rows of the change log in the columns and types of `BatchScan.rows`; None where they are not such rows."""
-    import pyarrow as pa
-
-    columns = []
-    for field in _schema():
-        if field.name in part.column_names:
-            try:
-                columns.append(part.column(field.name).cast(field.type))
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                log.debug("Spark reads the change log: %s: %s", field.name, error)
-                return None
-        elif field.name in _ADDED:
-            columns.append(pa.nulls(part.num_rows, field.type))
-        else:
-            return None
-    return pa.table(columns, schema=_schema())
-
-
 def _one_batch(rows: pa.Table) -> pa.RecordBatch:
     (found,) = rows.combine_chunks().to_batches()
     return found
-
-
-def _schema() -> pa.Schema:
-    import pyarrow as pa
-
-    kinds: dict[str, Any] = {
-        "partition": pa.int32(),
-        "offset": pa.int64(),
-        "op": pa.string(),
-        **dict.fromkeys(("scn", "commit_scn", "seq"), pa.int64()),
-        "commit_time": pa.timestamp("us", "UTC"),
-        "row_id": pa.string(),
-        **dict.fromkeys(("initial", "partial", "long_number"), pa.bool_()),
-        **dict.fromkeys(("key", "value", "unavailable", "old_key"), pa.string()),
-    }
-    return pa.schema(list(kinds.items()))

@@ -9,22 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from minercdc.lake.stream.log_columns import in_columns, schema_of
 from minercdc.lake.table.format import LogTable
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
 _MOST_BYTES = 128 * 1024 * 1024  # of the columns that are read, some 60 a record
-_KINDS = {
-    "topic": "string",
-    "batch": "int64",
-    "partition": "int32",
-    **dict.fromkeys(("offset", "scn", "commit_scn", "seq"), "int64"),
-    **dict.fromkeys(("op", "row_id"), "string"),
-    **dict.fromkeys(("initial", "partial", "long_number"), "bool"),
-}
-_ADDED = "long_number"  # a log of an older version lacks it
-_OF_BATCH = ("topic", "batch", "op", "scn", "commit_scn", "seq", "commit_time", "row_id", "initial", "partial", _ADDED)
+_OF_BATCH = (
+    "topic",
+    "batch",
+    "op",
+    "scn",
+    "commit_scn",
+    "seq",
+    "commit_time",
+    "row_id",
+    "initial",
+    "partial",
+    "long_number",
+)
 
 
 def sums_of_batches(table: LogTable) -> list[Mapping[str, Any]] | None:
@@ -52,7 +56,7 @@ def sums_of_batches(table: LogTable) -> list[Mapping[str, Any]] | None:
         "has_read": is_op["r"],
         "has_vanished": pc.and_(is_op["d"], pc.fill_null(pc.equal(rows["seq"], 0), False)),
         "oldest_us": rows["commit_time"].cast(pa.int64()),
-        "has_long_number": pc.fill_null(rows[_ADDED], True),
+        "has_long_number": pc.fill_null(rows["long_number"], True),
     }
     wanted = {
         "rows": ([], "count_all"),
@@ -96,17 +100,12 @@ def _read(table: LogTable, names: tuple[str, ...]) -> pa.Table | None:
         return None
     import pyarrow as pa
 
-    schema = pa.schema([(name, pa.timestamp("us", "UTC") if name == "commit_time" else _KINDS[name]) for name in names])
     parts = table.read_here({}, lambda _: True, _MOST_BYTES, names)
     if parts is None:
         return None
-    made = [schema.empty_table()]
+    made = [schema_of(names).empty_table()]
     for part in parts:
-        if not set(names) - {_ADDED} <= set(part.column_names):
+        if (rows := in_columns(part, names)) is None:
             return None
-        columns = [
-            part.column(one.name).cast(one.type) if one.name in part.column_names else pa.nulls(part.num_rows, one.type)
-            for one in schema
-        ]
-        made.append(pa.table(columns, schema=schema))
+        made.append(rows)
     return pa.concat_tables(made)
