@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from minercdc.config.sections import ValueConfig
 from minercdc.lake.read.native_columns import array_of
 from minercdc.lake.stream.change_log import OLD_KEY, Arrival, placeholder_forms
+from minercdc.lake.stream.log_columns import schema_of
 from minercdc.messages.envelope.encoder import UNAVAILABLE_HEADER
 from minercdc.messages.envelope.table_format import ROWID_KEY
 from minercdc.native.decoding import decode
@@ -76,17 +77,12 @@ def _header(headers: Sequence[tuple[str, bytes | None]], name: str) -> bytes | N
 def _rows(count: int, columns: dict[str, tuple[bytes | None, bytes | None, bytes, int]]) -> pa.RecordBatch:
     import pyarrow as pa
 
-    kinds = {
-        "partition": pa.int32(),
-        **dict.fromkeys(("offset", "scn", "commit_scn", "seq"), pa.int64()),
-        "commit_time": pa.timestamp("us", "UTC"),
-        **dict.fromkeys(("initial", "partial", "long_number"), pa.bool_()),
-    }
+    schema = schema_of(list(columns))
     arrays = [
-        array_of(kinds.get(name, pa.string()), count, valid, offsets, values, nulls)
-        for name, (valid, offsets, values, nulls) in columns.items()
+        array_of(kind, count, valid, offsets, values, nulls)
+        for kind, (valid, offsets, values, nulls) in zip(schema.types, columns.values(), strict=True)
     ]
-    return pa.RecordBatch.from_arrays(arrays, list(columns))
+    return pa.RecordBatch.from_arrays(arrays, schema.names)
 
 
 def _is_text(rows: pa.RecordBatch) -> bool:
