@@ -6,11 +6,16 @@ reason, which names what the gate runs in their place.
 
 The processes of a run take the dearest files first, by `tests/durations.json`, so that they end together. The files of tests/spark are
 one scope: a second session would cost a minute of CPU to warm up. `tests/examples.py` says which of many cases of one test are played by day.
+
+A test of tests/sandbox_capture that runs with both strategies of mining runs with one of them, the tests by turns; tests/conformance has all
+rules of both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +63,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/sandbox_capture/test_txlog_installation.py::test_the_126th_table_has_a_bit_and_the_next_one_has_none": "a bound",
     "tests/sandbox_capture/test_generated_types.py": "generated values; tests/sandbox_capture/test_types.py has every type",
     "tests/sandbox_capture/test_several_pdbs_signals.py": "test_several_pdbs.py has the stream, tests/unit/signals the signals",
-    "tests/sandbox_capture/test_ddl_history.py::test_the_shape_after_each_statement_is_that_of_the_dictionary[True": "the other mode is run",
+    "tests/sandbox_capture/test_ddl_history.py::test_the_shape_after_each_statement_is_that_of_the_dictionary[committed": "the other strategy is run",
     "tests/sandbox_capture/test_ddl_history.py::test_the_shape_of_each_time_is_known_when_all_is_over[redo_log_catalog": "the other strategy is run; test_redo_catalog.py has this one's dictionaries",
     "tests/sandbox_capture/test_ddl_history.py::test_rows_between_statements_are_decoded_when_all_is_over[online_catalog-logminer_unbuffered": "each mode is run with the other strategy, and each strategy with the other mode",
     "tests/sandbox_capture/test_ddl_history.py::test_rows_between_statements_are_decoded_when_all_is_over[redo_log_catalog-logminer]": "each mode is run with the other strategy, and each strategy with the other mode",
@@ -297,6 +302,20 @@ def _means(entry: str, test: str) -> bool:
     return entry.endswith("/") or "[" in entry or test[len(entry) :].startswith(("::", "[")) or test == entry
 
 
+_CAPTURES = "tests/sandbox_capture/"
+_STRATEGY = re.compile(r"(?<=[\[-])(?:uncommitted|buffered|committed|logminer|logminer_unbuffered)(?=[-\]])")
+
+
+def other_strategies(tests: Iterable[str]) -> set[str]:
+    """Of these ids, the cases of which the gate runs another strategy."""
+    cases: dict[str, list[str]] = defaultdict(list)
+    for test in tests:
+        if test.startswith(_CAPTURES):
+            cases[_STRATEGY.sub("*", test)].append(test)
+    alike = [found for found in cases.values() if len(found) > 1]
+    return {test for at, found in enumerate(alike) for test in found if test != found[at % len(found)]}
+
+
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     # Files that are left out whole are not even imported.
     try:
@@ -330,6 +349,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept: list[pytest.Item] = []
     for item in items:
         (out if left_out(item.nodeid) else kept).append(item)
+    if others := other_strategies(item.nodeid for item in kept):
+        out += [item for item in kept if item.nodeid in others]
+        kept = [item for item in kept if item.nodeid not in others]
     if out:
         config.hook.pytest_deselected(items=out)
     cost: dict[str, float] = {}

@@ -79,7 +79,7 @@ STEPS = (
 )
 
 
-@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize("committed", [False, True], ids=["uncommitted", "committed"])
 def test_the_shape_after_each_statement_is_that_of_the_dictionary(
     sandbox: SandboxProcess, tmp_path: Path, committed: bool
 ) -> None:
@@ -284,7 +284,7 @@ def test_rows_between_statements_are_decoded_when_all_is_over(
     lab.app.close()
 
 
-@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize("committed", [False, True], ids=["uncommitted", "committed"])
 def test_a_partition_that_was_never_seen_suspends_its_table(
     sandbox: SandboxProcess, tmp_path: Path, committed: bool
 ) -> None:
@@ -316,7 +316,7 @@ def test_a_partition_that_was_never_seen_suspends_its_table(
     lab.app.close()
 
 
-@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize("committed", [False, True], ids=["uncommitted", "committed"])
 def test_ddl_of_other_schemas_and_on_other_tables_concerns_the_captured_ones(
     sandbox: SandboxProcess, tmp_path: Path, committed: bool
 ) -> None:
@@ -423,7 +423,7 @@ def test_hidden_columns_that_an_earlier_release_did_not_note_are_looked_up(sandb
     lab.app.close()
 
 
-@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize("committed", [False, True], ids=["uncommitted", "committed"])
 def test_a_table_that_is_not_captured_and_dropped_suspends_no_table_whose_partitions_are_known(
     sandbox: SandboxProcess, tmp_path: Path, committed: bool
 ) -> None:

@@ -10,7 +10,7 @@ from tests.sandbox_capture.lab import Reader, without_versions
 from tests.sandbox_capture.test_capture import make_lab
 
 
-@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize("committed", [False, True], ids=["uncommitted", "committed"])
 def test_they_are_in_snapshots_and_in_the_stream(sandbox: SandboxProcess, tmp_path: Path, committed: bool) -> None:
     lab = make_lab(sandbox, tmp_path, committed=committed)
     lab.run(

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from tests.changed import RULES, targets
 from tests.durations import Spent, of_directory, over_budget
-from tests.gate import LEFT_OUT, left_out, scope
+from tests.gate import LEFT_OUT, left_out, other_strategies, scope
 from tests.mutants import ROOT, mutants
 from tests.whole import PARTS, Result, result_of, table
 
@@ -54,6 +54,19 @@ def test_an_entry_means_the_test_and_its_cases_only(monkeypatch: pytest.MonkeyPa
         "f/e.py::test_y[1]",
     ]
     assert [test for test in out + kept if left_out(test)] == out
+
+
+def test_both_strategies_are_run_by_turns() -> None:
+    file = "tests/sandbox_capture/test_x.py::"
+    alike = [f"{file}test_{name}[{case}]" for name in "ab" for case in ("uncommitted-1", "committed-1")]
+    apart = [
+        f"{file}test_c[uncommitted]",
+        f"{file}test_d[committed-1]",
+        f"{file}test_d[uncommitted-2]",
+        f"{file}test_e[open-committed]",
+    ]
+    others = [f"tests/e2e/test_x.py::test_a[{case}]" for case in ("uncommitted", "committed")]
+    assert other_strategies([*alike, *apart, *others]) == {alike[1], alike[2]}
 
 
 def test_every_file_of_tests_is_in_a_part_and_the_gate_can_run_it() -> None:
