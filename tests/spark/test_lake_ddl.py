@@ -223,7 +223,7 @@ def test_large_values_that_redo_does_not_hold_are_found_after_a_move_gave_the_ro
     connector.change(Op.UPDATE, ("1", UNAVAILABLE, "a"), ("2", UNAVAILABLE, "b"), doc, "R9")
     changed = connector.scn
     # LogMiner does not know the ROWID of an INSERT with large values.
-    connector.change(Op.CREATE, None, ("8", "eight", "a"), doc)
+    connector.change(Op.CREATE, None, ("8", "eight", "a"), doc, "")
     connector.change(Op.UPDATE, ("8", UNAVAILABLE, "a"), ("9", UNAVAILABLE, "b"), doc, "R8")
     connector.change(Op.UPDATE, ("9", UNAVAILABLE, "b"), ("9", UNAVAILABLE, "c"), doc, "R8")
     connector.transaction(
