@@ -392,14 +392,25 @@ def test_a_thread_that_was_down_when_the_stream_began_is_read_when_it_is_up_agai
     lab.app.close()
 
 
-@pytest.mark.parametrize("after", ["the logs are listed", "the session has started"])
+@pytest.mark.parametrize(
+    "after", ["the logs are listed", "the session has started", "the session has started on one thread"]
+)
 def test_a_thread_that_opens_during_a_pass_does_not_change_the_order_of_a_rows_changes(
     fresh_sandbox: SandboxProcess, tmp_path: Path, committed: bool, after: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pass does not read the opened thread's log, and the later change of the other thread is in one that it reads."""
+    """The pass does not read the opened thread's log, and the later change of the other thread is in one that it reads. In a cluster
+    the thread may have been enabled since, too."""
+    enabling = "alter database enable public thread 2"
     with fresh_sandbox.connect() as admin, admin.cursor() as cursor:
-        cursor.execute("alter database enable public thread 2")
-        cursor.execute("call dbms_sandbox.close_thread(2)")
+        if after == "the session has started on one thread":
+            cursor.execute("alter session set container = cdb$root")
+            cursor.execute("alter system set cluster_database = true")
+            cursor.execute(f"alter session set container = {fresh_sandbox.service}")
+            opening_it = enabling
+        else:
+            cursor.execute(enabling)
+            cursor.execute("call dbms_sandbox.close_thread(2)")
+            opening_it = "call dbms_sandbox.open_thread(2)"
         lab = make_lab(fresh_sandbox, tmp_path, committed=committed)
         reader = Reader(lab).take_snapshot(with_rows=False)
         lab.run("insert into item (id, qty) values (1, 0)", "commit")
@@ -412,7 +423,7 @@ def test_a_thread_that_opens_during_a_pass_does_not_change_the_order_of_a_rows_c
             done = before(*args, **options)
             if not opened:
                 opened = True
-                cursor.execute("call dbms_sandbox.open_thread(2)")
+                cursor.execute(opening_it)
                 with fresh_sandbox.connect(lab.schema, lab.schema.lower(), "ORCLPDB1_2") as second:
                     second.cursor().execute("update item set qty = 1 where id = 1")
                     second.commit()

@@ -48,6 +48,9 @@ def test_parameters_of_size_are_recorded(fresh_sandbox: SandboxProcess) -> None:
         fails(2017, admin, "alter system set archive_lag_target = 'often'")
         sql = "select name, value from v$parameter where name in ('archive_lag_target', 'pga_aggregate_limit') order by 1"
         assert cursor.execute(sql).fetchall() == [("archive_lag_target", "900"), ("pga_aggregate_limit", str(3 << 30))]
+        cursor.execute("alter system set cluster_database = true scope = spfile")
+        fails(922, admin, "alter system set cluster_database = perhaps")
+        assert cursor.execute("select value from v$parameter where name = 'cluster_database'").fetchall() == [("TRUE",)]
 
 
 def root(server: SandboxProcess) -> oracledb.Connection:

@@ -117,7 +117,7 @@ OPTIONAL_VIEWS: Final = (
     _view("V$STATNAME", "the name of that figure", required=False),
     _view("V$SESSION", "user and program of the oldest open transactions, for the status page", required=False),
     _view("V$UNDOSTAT", "how long undo is kept, for metrics and `minercdc check`", required=False),
-    _view("V$PARAMETER", "parameters that `minercdc check` looks at", required=False),
+    _view("V$PARAMETER", "whether further redo threads may come; parameters that `minercdc check` looks at", required=False),
     _view("V$PDBS", "whether the PDB is open for writing, for `minercdc check`", required=False),
     _view("V$RECOVERY_FILE_DEST", "space left for archived logs, for `minercdc check`", required=False),
 )

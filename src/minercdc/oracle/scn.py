@@ -42,6 +42,16 @@ def current_scn(connection: oracledb.Connection) -> Scn:
     return Scn(int(one_row(connection, "SELECT CURRENT_SCN FROM V$DATABASE", "reading the current SCN")[0]))
 
 
+def is_cluster(connection: oracledb.Connection) -> bool:
+    """Whether CLUSTER_DATABASE is TRUE: instances may be added while others run. False also when V$PARAMETER is not granted, as a
+    database that has one redo thread needs no grant. Raises SourceError."""
+    sql = "SELECT COUNT(*) FROM V$PARAMETER WHERE NAME = 'cluster_database' AND VALUE = 'TRUE'"
+    try:
+        return bool(one_row(connection, sql, "reading CLUSTER_DATABASE")[0])
+    except PrerequisiteError:
+        return False
+
+
 def written_scn(connection: oracledb.Connection) -> Scn:
     """The SCN up to which redo is written in all open threads: every commit below it is in the logs. A reader of redo reaches
     it even when nothing more is written, which is not so for CURRENT_SCN.

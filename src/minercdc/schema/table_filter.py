@@ -15,8 +15,8 @@ SYSTEM_SCHEMAS: Final = frozenset(
     """APPQOSSYS AUDSYS CTXSYS DVSYS DBSFWUSER DBSNMP GGSHAREDCAP GSMADMIN_INTERNAL LBACSYS MDSYS OJVMSYS OLAPSYS ORDDATA
     ORDSYS OUTLN SYS SYSTEM VECSYS WMSYS XDB""".split()  # noqa: SIM905
 )
-# Materialized view logs, compression advisor, recycle bin, spatial index and overflow tables.
-_INTERNAL_TABLE = re.compile(r"MLOG\$_|RUPD\$_|CMP[34]\$|BIN\$|MDR[TS]_|MDXT_|SYS_IOT_OVER_|DR\$")
+# Materialized view logs, compression advisor, recycle bin, spatial index (by its hexadecimal number), overflow and text index tables.
+_INTERNAL_TABLE = re.compile(r"MLOG\$_|RUPD\$_|CMP[34]\$|BIN\$|MD(?:R[TS]|XT)_[0-9A-F]+\$|SYS_IOT_OVER_\d|DR\$")
 
 
 @dataclass(frozen=True)

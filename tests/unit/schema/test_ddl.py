@@ -191,6 +191,11 @@ def test_key_follows_its_columns() -> None:
             'drop table lab.item AS "BIN$Xk+3rP0yQ5fgYwIAEax8Ag==$0" ;',
             DropTable(TableName("LAB", "ITEM"), "BIN$Xk+3rP0yQ5fgYwIAEax8Ag==$0"),
         ),
+        (
+            'drop table item cascade constraints AS "BIN$Xk+3==$0" ;',
+            DropTable(TableName(None, "ITEM"), "BIN$Xk+3==$0"),
+        ),
+        ("truncate table if exists lab.item", TruncateTable(TableName("LAB", "ITEM"))),
         ("drop table item purge", DropTable(TableName(None, "ITEM"))),
         ("rename item to item_old", RenameTable(TableName(None, "ITEM"), "ITEM_OLD")),
         ("alter table item rename to item_old", RenameTable(TableName(None, "ITEM"), "ITEM_OLD")),

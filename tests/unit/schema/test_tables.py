@@ -79,6 +79,24 @@ def test_own_schemas_of_oracle_are_captured_only_when_named() -> None:
     assert not TableFilter(table_exclude=["LAB.T"]).includes("LAB", "T")
 
 
+@pytest.mark.parametrize(
+    ("table", "passes"),
+    [
+        ("MDRT_1A2F$", False),
+        ("MDXT_1A2F$_BKTS", False),
+        ("MDRS_12$", False),
+        ("SYS_IOT_OVER_71234", False),
+        ("MLOG$_ITEM", False),
+        ("MDRT_ORDERS", True),
+        ("MDRS_ABC", True),
+        ("MDXT_12", True),
+        ("SYS_IOT_OVER_VIEW", True),
+    ],
+)
+def test_tables_that_oracle_makes_are_no_others_whose_names_begin_so(table: str, passes: bool) -> None:
+    assert TableFilter(schema_include=["LAB"]).includes("LAB", table) == passes
+
+
 def test_object_ids_are_those_of_their_database() -> None:
     other = replace(ITEM, id=TableId("OTHER", "LAB", "THING"))
     tables = Tables([ITEM, other])

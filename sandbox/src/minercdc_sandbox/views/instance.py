@@ -150,6 +150,7 @@ def _parameters(session: ViewSession) -> Iterator[Row]:
     recorded = catalog.parameters.get
     values = (
         ("archive_lag_target", "integer", recorded("archive_lag_target", "0")),
+        ("cluster_database", "boolean", recorded("cluster_database", "FALSE")),
         ("compatible", "string", release),
         ("db_block_size", "integer", "8192"),
         ("db_create_file_dest", "string", None),

@@ -51,7 +51,7 @@ from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.capture.position_json import loaded
 from minercdc.errors import LogGapError, MiningSessionError
 from minercdc.oracle.fetching.prefetch import prefetch
-from minercdc.oracle.scn import current_scn, host_clock, last_redo, oldest_undecided_scn, open_transactions
+from minercdc.oracle.scn import current_scn, host_clock, is_cluster, last_redo, oldest_undecided_scn, open_transactions
 from minercdc.schema.table_filter import SYSTEM_SCHEMAS
 from minercdc.stream.contracts import OpenTransaction, StopFlag
 from minercdc.stream.counters.lag_causes import Cause
@@ -251,6 +251,7 @@ class LogMinerCapture:
         if self._names is not None:
             self._container = self._names.container() if isinstance(self._container, str) else self._container
         self._window.reads_all = session.within_pdb
+        self._window.is_cluster = is_cluster(session.primary)
 
     def _pass(self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         began = self._monotonic()

@@ -132,7 +132,7 @@ gone when it was followed, if it had DDL since, or is gone. So these are suspend
 
 Rows of a table that is not captured look the same once it is dropped with PURGE. The object ids of such tables are known from rows and DDL that the
 connector has read since its start: a table that was dropped while it was down is not among them, and may suspend tables needlessly. DROP without PURGE leaves the rows
-a name (`BIN$..`), and suspends none.""",
+a name (`BIN$..`): they suspend only a captured table of the named kinds that is gone, too.""",
     ),
     errors.UnsupportedRowError: (
         "LogMiner does not support the row",

@@ -73,6 +73,7 @@ def parse_ddl(sql: str) -> Statement | None:
         if tokens.take("CREATE"):
             return unique_index(tokens) if tokens.take("UNIQUE", "INDEX") else create_table(tokens)
         if tokens.take("TRUNCATE", "TABLE"):
+            tokens.take("IF", "EXISTS")
             return TruncateTable(tokens.table_name(), tokens.items[-1] == ("word", "CASCADE") and tokens.peek()[0] != "end")
         if tokens.take("TRUNCATE", "CLUSTER"):
             name = tokens.table_name()
@@ -80,6 +81,7 @@ def parse_ddl(sql: str) -> Statement | None:
         if tokens.take("DROP", "TABLE"):
             tokens.take("IF", "EXISTS")
             name = tokens.table_name()
+            tokens.take("CASCADE", "CONSTRAINTS")
             return DropTable(name, tokens.name() if tokens.take("AS") else "")  # the text of redo has it
         if tokens.take("DROP", "USER"):
             tokens.take("IF", "EXISTS")

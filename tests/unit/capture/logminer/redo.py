@@ -138,6 +138,7 @@ class Dictionary:
     :param children: the tables that refer to each table.
     :param copied: names of the columns of tables and views.
     :param stored: the stored columns of each table.
+    :param gone: tables that it does not have any more.
     """
 
     def __init__(
@@ -151,11 +152,13 @@ class Dictionary:
         children: dict[TableId, tuple[Child, ...]] | None = None,
         copied: dict[TableId, tuple[str, ...]] | None = None,
         stored: dict[TableId, StoredNow] | None = None,
+        gone: Iterable[TableId] = (),
     ) -> None:
         self.present, self.times, self.temporary = present, altered or {}, frozenset(temporary)
         self.made, self.rows_make = made or {}, frozenset(rows_make)
         self.referring, self.copied = children or {}, copied or {}
         self.stored = stored or {}
+        self.gone = frozenset(gone)
 
     def parts(self, tables: Iterable[TableSchema]) -> dict[TableId, frozenset[int]]:
         return {table.id: frozenset(self.present[table.id]) for table in tables if table.id in self.present}
@@ -182,7 +185,7 @@ class Dictionary:
         return {table.id: self.stored[table.id] for table in tables if table.id in self.stored}
 
     def present_name(self, table: TableSchema) -> TableId | None:
-        return table.id
+        return None if table.id in self.gone else table.id
 
     def is_temporary(self, table: TableId) -> bool:
         return table in self.temporary

@@ -153,6 +153,36 @@ def test_a_partitioned_table_that_is_gone_already_may_have_rows_of_unknown_parti
     assert unplaced(miner.read(redo.rows)) == [("LAB.MADE", "MC-4303")]
 
 
+@both_modes
+@pytest.mark.parametrize(
+    ("gone_tables", "columns", "suspended"),
+    [
+        ([ITEM_ID], '"ID","QTY"', [("LAB.ITEM", "MC-4303")]),
+        ([ITEM_ID, LEDGER.id], '"ID"', [("LAB.ITEM", "MC-4303"), ("LAB.LEDGER", "MC-4303")]),
+        ([ITEM_ID], '"COL 1","COL 2"', [("LAB.ITEM", "MC-4303")]),
+        ([ITEM_ID], '"ID","OTHER"', []),
+        ([ITEM_ID], '"COL 1","COL 2","COL 3"', []),
+        ([], '"ID","QTY"', []),
+    ],
+)
+def test_a_row_of_an_unknown_partition_in_the_recycle_bin_may_be_of_a_table_that_is_gone(
+    tmp_path: Path, assembly: Assembled, gone_tables: list[TableId], columns: str, suspended: list[tuple[str, str]]
+) -> None:
+    """DROP TABLE without PURGE: LogMiner prints the name that the table has in the recycle bin, not whose it was."""
+    redo = Redo()
+    redo.start(A)
+    values = ",".join(["HEXTORAW('c102')"] * (columns.count(",") + 1))
+    sql = f'insert into "LAB"."BIN$Xk+3==$0"({columns}) values ({values});'
+    redo.dml(OpCode.INSERT, A, sql, table="BIN$Xk+3==$0", object_id=500, row_id="r1")
+    redo.insert(A, 7, table="PLAIN", object_id=89)
+    redo.commit(A)
+    dictionary = Dictionary({}, gone=gone_tables)
+    miner = Miner(tmp_path, tables=[PARTED, LEDGER, PLAIN], assembly=assembly, ids=dictionary, on_failure="suspend")
+    events = miner.read(redo.rows)
+    assert unplaced(events) == suspended
+    assert changes(events) == [("c", "7")]
+
+
 AT = NOON + timedelta(seconds=101)  # of the first row
 
 

@@ -123,9 +123,17 @@ def _recorded(name: str) -> Callable[[SqlSession, str, int], None]:
     return record
 
 
+def _cluster_database(session: SqlSession, value: str, at: int) -> None:
+    if value.upper() not in ("TRUE", "FALSE"):
+        raise OraError(922, "missing or invalid option", at)
+    session.catalog.parameters = {**session.catalog.parameters, "cluster_database": value.upper()}
+    session.catalog.version += 1
+
+
 _RECORDED = ("ARCHIVE_LAG_TARGET", "DB_RECOVERY_FILE_DEST_SIZE", "PGA_AGGREGATE_LIMIT")
 _PARAMETERS: dict[str, Callable[[SqlSession, str, int], None]] = {
     **{name: _recorded(name) for name in _RECORDED},
+    "CLUSTER_DATABASE": _cluster_database,
     "UNDO_RETENTION": _undo_retention,
     "ENABLE_GOLDENGATE_REPLICATION": _goldengate,
 }

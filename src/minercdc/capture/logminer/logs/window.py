@@ -38,7 +38,7 @@ class PassLogs:
     :param complete_scn: every commit at or below it was in redo when the logs were listed, with `log.mining.archive.log.only.mode`
         in these logs; 0 when that is not known, as when no thread is open.
     :param several_threads: more than one redo thread is being written, or may be before the pass is over: one that is enabled is opened
-        when its instance starts. False with `log.mining.archive.log.only.mode`.
+        when its instance starts, and a cluster gets further ones. False with `log.mining.archive.log.only.mode`.
     """
 
     selection: LogSelection
@@ -52,13 +52,14 @@ class LogWindow:
 
     :param dictionary: in the redo, None when LogMiner uses the online catalog.
     :ivar reads_all: LogMiner reads all logs there are, as within a PDB, so that a pass cannot take fewer; the owner sets it.
+    :ivar is_cluster: a further thread may be enabled and opened at any time; the owner sets it.
     """
 
     def __init__(self, config: LogMiningConfig, *, lobs: bool, dictionary: RedoDictionary | None) -> None:
         self._config = config
         self._lobs = lobs
         self._dictionary = dictionary
-        self.reads_all = False
+        self.reads_all = self.is_cluster = False
         self._most = config.log_mining_log_count_min
         self._read: tuple[LogSelection, Mapping[int, RedoAddress]] | None = None  # the last pass, and where it has come to
         self._listed: frozenset[tuple[int, int]] = frozenset()
@@ -89,7 +90,8 @@ class LogWindow:
             selection = _NOTHING
         if self._config.log_mining_archive_log_only_mode:
             return PassLogs(selection, selection.complete_scn, False)
-        return PassLogs(selection, _complete_scn(threads), sum(not thread.disabled_scn for thread in threads) > 1)
+        several = self.is_cluster or sum(not thread.disabled_scn for thread in threads) > 1
+        return PassLogs(selection, _complete_scn(threads), several)
 
     def is_archived(self, connection: oracledb.Connection, assembly: Assembly) -> bool:
         """Whether the database has archived redo that is not read, and that was not listed: the one in which LogMiner runs

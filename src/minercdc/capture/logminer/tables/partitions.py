@@ -11,7 +11,8 @@ INTERVAL has made a partition; the schema history keeps them. An id that came an
                                                  more when it is followed (`listed_at`)
     one that is not captured, and was dropped
 
-The first two only if they had DDL since the row was written, or are gone: else the partition would be there.
+The first two only if they had DDL since the row was written, or are gone: else the partition would be there. A table that was dropped into
+the recycle bin keeps its partitions there, and LogMiner prints its new name, `BIN$..`: a row of an unknown id may be of one that is gone.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ class Partitions:
             self._others.add(object_id)
 
     def possible(self, row: LogMinerRow) -> tuple[TableId, ...]:
-        """The captured tables that a row of an unknown object may be of; () for a row with a name, or with a known object id.
+        """The captured tables that a row of an unknown object may be of; () for a row with a table's name, or with a known object id.
 
         A partition has a higher id than its table. The DDL that took it away came after the row, and before now.
         """
@@ -144,14 +145,17 @@ class Partitions:
         asked = frozenset(table.object_id for table in candidates)
         before, found = self._possible.get(number, (frozenset(), frozenset()))
         if not found and asked != before:
-            altered = self._ids.altered(candidates, since)
+            if is_recycled(row):
+                altered = frozenset(table.id for table in candidates if self._ids.present_name(table) is None)
+            else:
+                altered = self._ids.altered(candidates, since)
             found = frozenset(table.object_id for table in candidates if table.id in altered)
             self._possible[number] = asked, found
         names = (self._tables.find_object(self._database, object_id) for object_id in sorted(found))
         return tuple(name for name in names if name is not None)
 
     def is_unknown(self, row: LogMinerRow) -> bool:
-        """Whether a row has no name, and an object id of which nothing is known."""
+        """Whether a row has no table's name, and an object id of which nothing is known."""
         number = row.object_id
         if not number or not is_unnamed(row) or number in self._others:
             return False
@@ -187,5 +191,10 @@ def is_of_temporary_table(row: LogMinerRow) -> bool:
 
 
 def is_unnamed(row: LogMinerRow) -> bool:
-    """Whether LogMiner's dictionary does not have the row's object (any more)."""
-    return row.table is None or row.table.startswith("OBJ# ")
+    """Whether LogMiner's dictionary does not have the row's object (any more), or has it in the recycle bin."""
+    return row.table is None or row.table.startswith("OBJ# ") or is_recycled(row)
+
+
+def is_recycled(row: LogMinerRow) -> bool:
+    """Whether the row's table is in the recycle bin by now."""
+    return row.table is not None and row.table.startswith("BIN$")

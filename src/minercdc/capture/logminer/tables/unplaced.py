@@ -12,6 +12,7 @@ from minercdc.errors import UnplacedRowError
 from minercdc.schema.table import TableId, TableSchema
 
 _STORED_COLUMN: Final = re.compile(r'"COL (\d+)"')
+_INSERTED: Final = re.compile(r'insert into "[^"]*"\."BIN\$[^"]*"\(("[^)]*")\) values')
 
 
 class Unplaced(Exception):
@@ -44,8 +45,11 @@ def place(row: LogMinerRow, shapes: ShapeTracker, unread: Collection[str]) -> No
 
 
 def _fits(row: LogMinerRow, schema: TableSchema | None) -> bool:
-    """Whether a row of stored bytes may be one of a table: not when it has more columns. True where that is not known."""
+    """Whether a row may be one of a table: not when it has more columns, or others. True where that is not known."""
     if schema is None or not schema.stored:
         return True
+    inserted = _INSERTED.match(row.sql or "")
+    if inserted is not None and '"COL ' not in inserted[1]:
+        return set(inserted[1][1:-1].split('","')) <= set(schema.stored)
     numbers = (int(number) for number in _STORED_COLUMN.findall(row.sql or ""))
     return max(numbers, default=0) <= len(schema.stored)
