@@ -11,6 +11,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from tests.spark.connector import Connector
 from tests.spark.histories import Killed
+from tests.spark.lakes import jobs_of
 from tests.spark.reading import FORMAT, lake
 from tests.spark.test_lake import A, named
 from tests.spark.test_lake_envelope import NEEDED
@@ -212,7 +213,9 @@ def test_after_a_restart_no_merge_takes_a_spark_job(
         patch.setattr(TableMerge, "run", failing)
         sync()
     without_spark(monkeypatch)
+    before = jobs_of(spark)
     sync()
+    assert jobs_of(spark) == before
     for table in tables:
         assert [one["T"] for one in lake(spark, config, table)] == ["first"]
         connector.change(

@@ -28,6 +28,7 @@ from minercdc.lake.spark.sql import literal
 from minercdc.lake.stream.arrivals import Arrivals
 from minercdc.lake.stream.change_log import Arrival, ChangeLog
 from minercdc.lake.stream.deleted_records import deleted
+from minercdc.lake.stream.log_columns import OF_RECORD, schema_of
 from minercdc.lake.stream.marks import Ends, Mark
 from minercdc.lake.stream.record_source import RecordSource
 from minercdc.lake.stream.scanned_batch import arrival_of, log_rows
@@ -169,12 +170,14 @@ class Merger:
     def append_scanned(self, rows: Mapping[str, pa.RecordBatch], writer: str, number: int) -> None:
         """As `append`, of rows that `scanned_batch` has read.
 
-        :param rows: by topic.
+        :param rows: by topic; with none, all that is done is to make the change log where there is none.
         """
         import pyarrow as pa
 
+        if not rows and self._log.exists():
+            return
         batch, session = self._batch + 1, self._sessions.get()
-        made = pa.Table.from_batches(log_rows(rows, batch))
+        made = pa.Table.from_batches(log_rows(rows, batch), schema_of(("batch", "topic", *OF_RECORD)))
         compile_code(session, wanted=made.num_rows >= FEW_ROWS)
         if self._log.append_rows(made, writer, number, session):
             self._kept.add(batch, rows)

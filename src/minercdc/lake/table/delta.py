@@ -19,7 +19,7 @@ from minercdc.config.target.lake import Format, Mode
 from minercdc.errors import LakeError
 from minercdc.lake.spark.hadoop_files import HadoopFiles
 from minercdc.lake.spark.jvm import java_class
-from minercdc.lake.spark.own_sessions import CODEC
+from minercdc.lake.spark.own_sessions import CODEC, active
 from minercdc.lake.spark.sql import literal, quoted, unquoted
 from minercdc.lake.table.columns import CDC, DropColumn, Step, TableColumn, lake_comment
 from minercdc.lake.table.delta_features import (
@@ -190,7 +190,7 @@ class DeltaTable:
             return False
         properties = {**self._features.of_new_table(columns), **self._kept}
         files = HadoopFiles(self._spark, self.path)
-        with self._without_files_in_checksum(), suppress(UnknownDelta):
+        with _without_files_in_checksum(self._spark), suppress(UnknownDelta):
             transaction = DeltaTransaction(self._spark, _delta_log(self._spark, self.path))
             if not transaction.is_first:
                 return False
@@ -258,16 +258,8 @@ class DeltaTable:
     def _write_new(self, rows: DataFrame, properties: Mapping[str, str]) -> None:
         """Make the table of these rows. Delta runs no job for the files of the version before, as it does for an overwrite and
         for its checksum."""
-        with self._without_files_in_checksum():
+        with _without_files_in_checksum(self._spark):
             rows.write.format("delta").mode("append").options(**properties).save(self.path)
-
-    @contextmanager
-    def _without_files_in_checksum(self) -> Iterator[None]:
-        self._spark.conf.set(_FILES_IN_CHECKSUM, "false")
-        try:
-            yield
-        finally:
-            self._spark.conf.unset(_FILES_IN_CHECKSUM)
 
     def refuse_names(self, columns: Sequence[TableColumn]) -> None:
         """Raise LakeError when a name needs a column mapping, which is forbidden and which the table does not have."""
@@ -346,7 +338,7 @@ class DeltaTable:
         return outcome is Outcome.MERGED
 
     def _merged(self, files: HadoopFiles, changes: LastChanges, applied: Applied, codec: str) -> Outcome:
-        with self._without_files_in_checksum(), suppress(UnknownDelta):
+        with _without_files_in_checksum(self._spark), suppress(UnknownDelta):
             transaction = DeltaTransaction(self._spark, _delta_log(self._spark, self.path))
             merge = DeltaMerge(transaction, files, self._live, codec=codec, spark=str(self._spark.version))
             return merge.run(changes, applied.to_json())
@@ -476,7 +468,7 @@ class DeltaLogTable:
             return None
         names = [name for name in self._properties.get(_STATISTICS, "").split(",") if name]
         append = DeltaAppend(HadoopFiles(self._spark, self.path), names, codec=codec, spark=str(self._spark.version))
-        with suppress(UnknownDelta):
+        with _without_files_in_checksum(self._spark), suppress(UnknownDelta):
             transaction = DeltaTransaction(self._spark, _delta_log(self._spark, self.path))
             return append.run(transaction, rows, once, self._properties)
         return None
@@ -570,6 +562,17 @@ def is_conflict(error: BaseException) -> bool:
     """See `TableFormat`."""
     conflicts = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
     return any(code in str(error) for code in conflicts) or "ConcurrentModificationException" in type(error).__name__
+
+
+@contextmanager
+def _without_files_in_checksum(spark: SparkSession) -> Iterator[None]:
+    """Have Delta's commits within list no files in the checksum of a version: of a new table Delta finds these by a query."""
+    spark.conf.set(_FILES_IN_CHECKSUM, "false")
+    try:
+        with active(spark):
+            yield
+    finally:
+        spark.conf.unset(_FILES_IN_CHECKSUM)
 
 
 def _size(spark: SparkSession, name: str) -> tuple[int, int]:
