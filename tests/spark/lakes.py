@@ -38,7 +38,7 @@ def lake_config(properties: dict[str, str]) -> ConnectorConfig:
 
 def jobs_of(spark: SparkSession) -> int:
     """How many jobs Spark has begun since its start: of little data each takes seconds, and this process a tenth of one."""
-    return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())  # type: ignore[union-attr]
+    return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
 
 
 def synced(spark: SparkSession, config: ConnectorConfig) -> None:

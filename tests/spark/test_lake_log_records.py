@@ -28,7 +28,8 @@ from minercdc.lake.spark.own_sessions import own_session
 from minercdc.lake.stream import change_log
 from minercdc.lake.stream.change_log import Arrival, ChangeLog
 from minercdc.lake.stream.driver_scans import DriverScans
-from minercdc.lake.table.delta import CHANGES, STATE, DeltaLogTable, DeltaTable
+from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.delta_log_table import CHANGES, STATE, DeltaLogTable
 from minercdc.lake.table.state import _COLUMNS, Entry, StateTable
 from minercdc.native.decoding import decode
 from minercdc.stream.events import Op

@@ -21,7 +21,7 @@ from minercdc.lake.stream import change_log
 from minercdc.lake.stream.change_log import OLD_KEY, ChangeLog
 from minercdc.lake.stream.record_source import SegmentSource
 from minercdc.lake.stream.scanned_batch import BatchScan, SourceRecord, arrival_of, log_rows
-from minercdc.lake.table.delta import CHANGES, DeltaLogTable
+from minercdc.lake.table.delta_log_table import CHANGES, DeltaLogTable
 from minercdc.lake.table.delta_retention import kept_by_delta
 from minercdc.lake.table.format import Once
 from minercdc.messages.envelope.encoder import UNAVAILABLE_HEADER

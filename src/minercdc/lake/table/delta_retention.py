@@ -21,7 +21,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from minercdc.config.target.lake import LakeConfig
+from minercdc.lake.spark.delta_calls import delta_log, listed
 from minercdc.lake.spark.jvm import java_class
+from minercdc.lake.spark.sql import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,6 +55,21 @@ def to_be_set(there: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, 
         for name, value in wanted.items()
         if there.get(name) != value and (name not in there or (name in _TIMES and _OURS.fullmatch(there[name])))
     }
+
+
+def keep_versions(spark: SparkSession, path: str, wanted: Mapping[str, str]) -> None:
+    """Give a table that is there the properties that it is to be given, in a commit; none where it has them.
+
+    :param path: of the table.
+    :param wanted: `kept_by_delta`, or none.
+    """
+    if not wanted:
+        return
+    configuration = delta_log(spark, path).unsafeVolatileSnapshot().metadata().configuration()
+    found = {name: configuration.get(name) for name in wanted}
+    there = {name: str(value.get()) for name, value in found.items() if value.isDefined()}
+    if missing := to_be_set(there, wanted):
+        spark.sql(f"ALTER TABLE delta.{quoted(path)} SET TBLPROPERTIES ({listed(missing)})")
 
 
 def remove_log_files(spark: SparkSession, log: Any, path: str, age: timedelta, oldest: int | None) -> None:

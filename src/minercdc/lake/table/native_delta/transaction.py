@@ -94,6 +94,14 @@ class DeltaTransaction:
             self._of_delta.updateMetadataForNewTable(self._action({"metaData": metadata}))
             self._metadata = self._of_delta.metadata()
 
+    def give(self, properties: Mapping[str, str]) -> None:
+        """Have the commit give the table properties, with the features of Delta that they need."""
+        with _known():
+            found = json.loads(str(self._metadata.json()))
+            found["metaData"]["configuration"] |= properties
+            self._of_delta.updateMetadata(self._action(found), False)
+            self._metadata = self._of_delta.metadata()
+
     def _action(self, found: Mapping[str, Any]) -> Any:
         return java_class(self._spark, "org.apache.spark.sql.delta.actions.Action").fromJson(json.dumps(found))
 
