@@ -36,6 +36,11 @@ def lake_config(properties: dict[str, str]) -> ConnectorConfig:
     return parse_properties({**properties, "minercdc.keyless.table.key": "rowid", "skipped.operations": "none"})
 
 
+def jobs_of(spark: SparkSession) -> int:
+    """How many jobs Spark has begun since its start: of little data each takes seconds, and this process a tenth of one."""
+    return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
+
+
 def synced(spark: SparkSession, config: ConnectorConfig) -> None:
     """Run the stream until it has read everything, then stop it: each call is a restart from the checkpoint."""
     lake = start(spark, config)

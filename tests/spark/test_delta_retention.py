@@ -17,7 +17,8 @@ from minercdc.lake.merge.rows import CDC_TYPE
 from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.own_sessions import own_session
 from minercdc.lake.table.columns import TableColumn
-from minercdc.lake.table.delta import DeltaLogTable, DeltaTable
+from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.delta_log_table import DeltaLogTable
 from minercdc.lake.table.delta_retention import remove_log_files
 from minercdc.lake.table.format import Applied
 

@@ -12,7 +12,7 @@ import pytest
 from minercdc.config.load import parse_properties
 from minercdc.lake.read.envelope import with_envelope
 from minercdc.lake.stream.change_log import ChangeLog
-from minercdc.lake.table.delta import CHANGES, DeltaLogTable
+from minercdc.lake.table.delta_log_table import CHANGES, DeltaLogTable
 from minercdc.messages.configured import envelope_encoder
 from minercdc.messages.envelope.encoder import OtherEvents
 from minercdc.messages.topics import TopicNames

@@ -11,6 +11,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from tests.spark.connector import Connector
 from tests.spark.histories import Killed
+from tests.spark.lakes import jobs_of
 from tests.spark.reading import FORMAT, lake
 from tests.spark.test_lake import A, named
 from tests.spark.test_lake_envelope import NEEDED
@@ -27,7 +28,8 @@ from minercdc.lake.spark.own_sessions import own_session
 from minercdc.lake.stream import change_log
 from minercdc.lake.stream.change_log import Arrival, ChangeLog
 from minercdc.lake.stream.driver_scans import DriverScans
-from minercdc.lake.table.delta import CHANGES, STATE, DeltaLogTable, DeltaTable
+from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.delta_log_table import CHANGES, STATE, DeltaLogTable
 from minercdc.lake.table.state import _COLUMNS, Entry, StateTable
 from minercdc.native.decoding import decode
 from minercdc.stream.events import Op
@@ -212,7 +214,9 @@ def test_after_a_restart_no_merge_takes_a_spark_job(
         patch.setattr(TableMerge, "run", failing)
         sync()
     without_spark(monkeypatch)
+    before = jobs_of(spark)
     sync()
+    assert jobs_of(spark) == before
     for table in tables:
         assert [one["T"] for one in lake(spark, config, table)] == ["first"]
         connector.change(

@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
+from tests.spark.lakes import jobs_of
 from tests.spark.test_lake_envelope import CHANGE, IN_PLACE, NEEDED, PARSED, record
 
 from minercdc.config.load import parse_properties
 from minercdc.config.sections import ValueConfig
 from minercdc.lake.merge.scheduler import Merger
 from minercdc.lake.spark.arrow import from_arrow
+from minercdc.lake.spark.jvm import java_class
+from minercdc.lake.spark.own_sessions import own_session
 from minercdc.lake.stream import change_log
 from minercdc.lake.stream.change_log import OLD_KEY, ChangeLog
 from minercdc.lake.stream.record_source import SegmentSource
 from minercdc.lake.stream.scanned_batch import BatchScan, SourceRecord, arrival_of, log_rows
-from minercdc.lake.table.delta import CHANGES, DeltaLogTable
+from minercdc.lake.table.delta_log_table import CHANGES, DeltaLogTable
+from minercdc.lake.table.delta_retention import kept_by_delta
 from minercdc.lake.table.format import Once
 from minercdc.messages.envelope.encoder import UNAVAILABLE_HEADER
 from minercdc.native.decoding import decode
@@ -176,22 +180,50 @@ def test_rows_after_a_chunk_without_rows_are_read(spark: SparkSession) -> None:
 
 
 def test_a_micro_batch_is_appended_once(spark: SparkSession, tmp_path: Path) -> None:
-    log = ChangeLog(spark, DeltaLogTable(spark, str(tmp_path / "log"), CHANGES), values_of())
+    """And with no Spark job, but where the version's checksum is not there, which says what was appended."""
+    kept = kept_by_delta(parse_properties(NEEDED).lake)
+    log = ChangeLog(spark, DeltaLogTable(own_session(spark), str(tmp_path / "log"), CHANGES, kept), values_of())
     scan = BatchScan(values_of())
     assert scan.add(SourceRecord("t", 0, 1, b'{"ID":1}', record(CHANGE), None))
     rows = pa.Table.from_batches(log_rows(scan.rows() or {}, 1))
+    before = jobs_of(spark)
     assert [log.append_rows(rows, "w", number, spark) for number in (1, 1, 2)] == [True, False, True]
-    assert log.rows().count() == 2
+    assert log.append_rows(rows.slice(0, 0), "w", 3, spark)
+    assert [log.append_rows(rows, "w", number, spark) for number in (3, *range(4, 14))] == [False, *[True] * 10]
+    assert jobs_of(spark) == before
+    assert log.rows().count() == 12
+    java_class(spark, "org.apache.spark.sql.delta.DeltaLog").clearCache()
+    for checksum in (tmp_path / "log" / "_delta_log").glob("*.crc"):  # as after a kill just after the commit
+        checksum.unlink()
+    assert not log.append_rows(rows, "w", 13, spark)
+    assert log.append_rows(rows, "w", 14, spark)
+
+
+def test_a_micro_batch_without_rows_makes_the_change_log(spark: SparkSession, tmp_path: Path) -> None:
+    """Such as one of tombstones, or of a connector's own topics in its segments. Merges and maintenance look for the change log."""
+    config = parse_properties(NEEDED | segments_at(tmp_path))
+    merger = Merger(spark, config, SegmentSource(config), LakeFigures())
+    before = jobs_of(spark)
+    for number in (1, 2):
+        merger.append_scanned({}, "w", number)
+    assert jobs_of(spark) == before
+    log = ChangeLog(spark, DeltaLogTable(spark, str(tmp_path / "lake" / "_changes"), CHANGES), config.values)
+    assert log.exists()
+    assert (log.arrivals(), log.rows().count(), log.table.newest_version()) == ([], 0, 0)
+    merger.close()
+
+
+def segments_at(directory: Path) -> dict[str, str]:
+    return {
+        "debezium.sink.type": "segments",
+        "minercdc.sink.path": str(directory),
+        "minercdc.lake.path": str(directory / "lake"),
+    }
 
 
 def test_what_another_lake_has_appended_is_merged_by_this_one_too(spark: SparkSession, tmp_path: Path) -> None:
     """As of a process that still ends when the next one has begun with the same micro-batch."""
-    lake = {
-        "debezium.sink.type": "segments",
-        "minercdc.sink.path": str(tmp_path),
-        "minercdc.lake.path": str(tmp_path / "lake"),
-    }
-    config = parse_properties(NEEDED | lake)
+    config = parse_properties(NEEDED | segments_at(tmp_path))
     mergers = [Merger(spark, config, SegmentSource(config), LakeFigures()) for _ in range(2)]
     scan = BatchScan(config.values)
     assert scan.add(SourceRecord("t", 0, 1, b'{"ID":1}', record(CHANGE), None))

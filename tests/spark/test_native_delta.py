@@ -12,7 +12,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from pyroaring import BitMap64
 from tests.examples import every_nth
+from tests.spark.lakes import jobs_of
+from tests.spark.test_lake_envelope import NEEDED
 
+from minercdc.config.load import parse_properties
 from minercdc.lake.merge.modes import MODES, soft_clear
 from minercdc.lake.merge.rows import CDC_TYPE, Clear, MergeStep
 from minercdc.lake.spark.arrow import from_arrow
@@ -21,6 +24,7 @@ from minercdc.lake.spark.own_sessions import own_session
 from minercdc.lake.table.columns import AddColumn, DropColumn, RenameColumn, Step, TableColumn, WidenColumn
 from minercdc.lake.table.delta import DeltaTable, is_conflict
 from minercdc.lake.table.delta_features import Features
+from minercdc.lake.table.delta_retention import kept_by_delta
 from minercdc.lake.table.format import Applied, LastChanges
 from minercdc.lake.table.native_delta import deletion_vectors, merge
 from minercdc.lake.table.native_delta.deletion_vectors import UnknownVector, read_vector, write_vectors
@@ -171,7 +175,7 @@ class Both:
     def _merge(self, changes: LastChanges) -> None:
         applied, before = Applied(self._scn, self._scn // 10), self.ours.newest_version()
         assert self.ours.merge_rows(changes, applied)
-        assert self.ours.newest_version() <= before + 2  # once it is given deletion vectors
+        assert self.ours.newest_version() <= before + 1
         merged_by_spark(self._session, self.theirs, changes, applied)
 
     def optimize(self) -> None:
@@ -290,6 +294,21 @@ def test_a_table_that_needs_more_is_left_to_spark(session: SparkSession, lake: D
     session.sql(statement.format(lake.name))
     assert not lake.merge_rows(changes_of(random.Random(2), COLUMNS[:1], ["ID"], 20), Applied(20, 1))
     assert lake.newest_version() == version + 1
+
+
+def test_no_merge_takes_a_spark_job(session: SparkSession, tmp_path: Path) -> None:
+    """Not that which makes the table, nor the first one whose rows go, nor one after which Delta makes a checkpoint by default."""
+    config, chance = parse_properties(NEEDED), random.Random(5)
+    said, kept = {"minercdc.connector": "c"}, kept_by_delta(config.lake)
+    lake = DeltaTable(session, str(tmp_path / "ours"), said=said, live=LiveFiles(), kept=kept)
+    before = jobs_of(session)
+    assert lake.create_of(changes_of(chance, COLUMNS, ["ID"], 1), CDC_TYPE, Applied(1, 1))
+    for scn in range(2, 14):
+        assert lake.merge_rows(changes_of(chance, COLUMNS, ["ID"], scn), Applied(scn, 1))
+    assert (lake.applied(), lake.newest_version(), len(lake.columns() or ())) == (Applied(13, 1), 12, len(COLUMNS))
+    assert jobs_of(session) == before
+    properties = {row[0]: row[1] for row in session.sql(f"SHOW TBLPROPERTIES {lake.name}").collect()}
+    assert properties.items() >= {**said, **kept, "delta.feature.deletionVectors": "supported"}.items()
 
 
 def test_deletion_vectors_may_be_forbidden(session: SparkSession, tmp_path: Path) -> None:

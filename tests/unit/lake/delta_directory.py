@@ -142,10 +142,6 @@ class Directory:
 
     # --- what others do
 
-    def enable_vectors(self) -> None:
-        self.properties[VECTORS] = "true"
-        self.commit([])
-
     def optimize(self, *, ordered: bool) -> None:
         """Join all files: by Spark's number, which is lower than PyArrow's, of rows of a group."""
         live = self.live()
@@ -264,12 +260,16 @@ class Transaction:
         self._table = table
         self.version = table.version
         self._reads = False
+        self._given: Mapping[str, str] = {}
 
     def properties(self) -> Mapping[str, str]:
         return self._table.properties
 
     def plain_fields(self) -> tuple[DeltaField, ...]:
         return self._table.fields
+
+    def give(self, properties: Mapping[str, str]) -> None:
+        self._given = properties
 
     def reads_all(self) -> None:
         self._reads = True
@@ -278,7 +278,10 @@ class Transaction:
         assert self._reads
         if self._table.version != self.version:
             raise Conflict
-        self._table.commit(list(actions), said)
+        found = list(actions)
+        self._table.properties |= self._given
+        assert VECTORS in self._table.properties or not any("deletionVector" in one.get("add", {}) for one in found)
+        self._table.commit(found, said)
 
 
 def _removed(one: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from minercdc.lake.table.format import LastChanges
 from minercdc.lake.table.native_delta import data_file, merge
 from minercdc.lake.table.native_delta.data_file import added
 from minercdc.lake.table.native_delta.log import LiveFiles
-from minercdc.lake.table.native_delta.merge import DeltaMerge, Outcome
+from minercdc.lake.table.native_delta.merge import DeltaMerge
 from minercdc.lake.table.native_delta.schema import statistics_of
 
 ARROW = {
@@ -151,17 +151,16 @@ class History:
         return LastChanges(rows, self.table.columns, self.key)
 
     def run(self, changes: LastChanges) -> None:
-        outcome = self.outcome(changes)
-        if outcome is Outcome.UNMARKED:
-            assert VECTORS not in self.table.properties
-            self.table.enable_vectors()
-            outcome = self.outcome(changes)
-        assert outcome is Outcome.MERGED
+        version, before, live = self.table.version, dict(self.table.properties), self.table.live()
+        assert self.merged(changes)
+        assert self.table.version <= version + 1
+        if self.table.properties != before:
+            assert any(one not in self.table.live() for one in live)
         self.follow(changes)
 
-    def outcome(self, changes: LastChanges) -> Outcome:
+    def merged(self, changes: LastChanges) -> bool:
         transaction, files = cast(Any, Transaction(self.table)), cast(Any, self.table.files)
-        return DeltaMerge(transaction, files, self.live, codec="zstd", spark="4.0.0").run(changes, "said")
+        return DeltaMerge(transaction, files, self.live, {VECTORS: "true"}, codec="zstd", spark="4.0.0").run(changes, "said")
 
     def merge_while_another_commits(self) -> None:
         """Between the reading and the commit; the merge is tried again."""
@@ -175,7 +174,7 @@ class History:
                 return statistics_of(rows)
 
             patch.setattr(merge, "statistics_of", late)
-            self.outcome(changes)
+            self.merged(changes)
         self.run(changes)
 
     def follow(self, changes: LastChanges) -> None:

@@ -69,6 +69,13 @@ def test_records_are_counted_and_tombstones_have_no_row() -> None:
 
 
 @needs_extension
+def test_tombstones_alone_are_not_left_to_spark() -> None:
+    found = scans(Source(None, None)).read(None, "{}", 2)
+    assert found is not None
+    assert (found.records, found.rows) == (2, {})
+
+
+@needs_extension
 @pytest.mark.parametrize(
     "records",
     [
@@ -76,9 +83,8 @@ def test_records_are_counted_and_tombstones_have_no_row() -> None:
         (ENVELOPE, DeliveryError("no answer")),
         (SinkError("damaged"),),
         (ENVELOPE.replace(b'{"ID":1}', b'{"ID":"\xff"}'),),
-        (None,),
     ],
-    ids=["not ours", "not read", "damaged", "no text", "tombstones"],
+    ids=["not ours", "not read", "damaged", "no text"],
 )
 def test_what_is_not_certain_is_left_to_spark(records: tuple[bytes | None | Exception, ...]) -> None:
     source = Source(*records)

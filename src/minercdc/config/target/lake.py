@@ -92,7 +92,7 @@ class LakeConfig(Section):
     minercdc_lake_merge_interval_ms: int = Field(
         2_000,
         ge=0,
-        description="Waiting time of the oldest record at which a table is merged; as long as the merges before took, where that is more.",
+        description="Time from one merge of a table to the next, while few records wait for it; twice as long as the merges before took, where that is more.",
     )
     minercdc_lake_merge_threads: int = Field(
         2, ge=1, le=64, description="Number of tables that are merged at the same time."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from minercdc.lake.merge.kept_records import KeptRecords
 from minercdc.lake.stream.change_log import Arrival
 from minercdc.lake.stream.log_columns import OF_RECORD, in_columns
-from minercdc.lake.table.format import LogTable
+from minercdc.lake.table.format import LogTable, RowsAsked
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -60,7 +60,7 @@ def log_rows(table: LogTable, wanted: Iterable[Arrival]) -> dict[tuple[str, int]
     places = {(arrival.topic, arrival.batch) for arrival in wanted}
     topics, batches = ({place[i] for place in places} for i in (0, 1))
     bounds = {"batch": (min(batches), max(batches)), "topic": (min(topics), max(topics))}
-    parts = table.read_here(bounds, lambda part: not places.isdisjoint(_places(part)), _MOST_BYTES)
+    parts = table.read_here(RowsAsked(_MOST_BYTES, bounds=bounds, takes=lambda part: not places.isdisjoint(_places(part))))
     found: dict[tuple[str, int], list[pa.Table]] = {}
     for part in parts or ():
         if (rows := in_columns(part, OF_RECORD)) is None:

@@ -28,6 +28,7 @@ from minercdc.lake.spark.sql import literal
 from minercdc.lake.stream.arrivals import Arrivals
 from minercdc.lake.stream.change_log import Arrival, ChangeLog
 from minercdc.lake.stream.deleted_records import deleted
+from minercdc.lake.stream.log_columns import OF_RECORD, schema_of
 from minercdc.lake.stream.marks import Ends, Mark
 from minercdc.lake.stream.record_source import RecordSource
 from minercdc.lake.stream.scanned_batch import arrival_of, log_rows
@@ -47,6 +48,7 @@ log = logging.getLogger(__name__)
 _PUBLISH_S = 10.0  # an SCN without changes is published this often
 _LOOK_S = 5.0
 _TRY_AGAIN_S = 600.0  # a table that failed
+_EARLY = 0.8  # of the time between two merges: micro-batches, each of which may have records for the next one, do not come on the dot
 
 
 class Merger:
@@ -76,7 +78,8 @@ class Merger:
         self._arrivals = Arrivals()
         self._news: list[Entry] = []  # not recorded yet
         self._held: Ends | None = None  # how far the change log had the topics at the start
-        self._waiting: dict[str, float] = {}
+        self._waiting: set[str] = set()  # tables that have pending records and are not due
+        self._begun: dict[str, float] = {}  # the last merge of each table
         self._round_s = 0.0  # that the last merges took
         self._unknown: set[str] = set()
         self._failed_at: dict[str, float] = {}
@@ -169,12 +172,14 @@ class Merger:
     def append_scanned(self, rows: Mapping[str, pa.RecordBatch], writer: str, number: int) -> None:
         """As `append`, of rows that `scanned_batch` has read.
 
-        :param rows: by topic.
+        :param rows: by topic; with none, all that is done is to make the change log where there is none.
         """
         import pyarrow as pa
 
+        if not rows and self._log.exists():
+            return
         batch, session = self._batch + 1, self._sessions.get()
-        made = pa.Table.from_batches(log_rows(rows, batch))
+        made = pa.Table.from_batches(log_rows(rows, batch), schema_of(("batch", "topic", *OF_RECORD)))
         compile_code(session, wanted=made.num_rows >= FEW_ROWS)
         if self._log.append_rows(made, writer, number, session):
             self._kept.add(batch, rows)
@@ -234,11 +239,12 @@ class Merger:
         self._follow_others()
         due = [table for table in self._history.tables() if self._is_due(table, goal, all_pending=all_pending)]
         begun = time.monotonic()
+        for table in due:
+            self._begun[table.name] = begun
+            self._waiting.discard(table.name)
         done = self._merge(due, goal)
         if due:
             self._round_s = time.monotonic() - begun
-        for table in due:
-            self._waiting.pop(table.name, None)
         self._publish(done, goal)
         self._warn_of_unknown()
 
@@ -284,13 +290,13 @@ class Merger:
         rows = sum(arrival.rows for arrival in mine)
         new = rows or table.has_event(applied.scn, goal.scn)
         if not new and (name in self._state.failed or not self._gap(table, goal)):
-            self._waiting.pop(name, None)
+            self._waiting.discard(name)
             return False
-        since = self._waiting.setdefault(name, time.monotonic())
+        self._waiting.add(name)
         lake = self._config.lake
-        # Merges that take long come less often, so that they take half of the time at most.
-        old = time.monotonic() - since >= max(lake.minercdc_lake_merge_interval_ms / 1000, self._round_s)
-        return all_pending or old or rows >= lake.minercdc_lake_merge_rows
+        passed = None if name not in self._begun else time.monotonic() - self._begun[name]
+        rested = has_rested(passed, lake.minercdc_lake_merge_interval_ms / 1000, self._round_s)
+        return all_pending or rested or rows >= lake.minercdc_lake_merge_rows
 
     def _gap(self, table: TableHistory, goal: Applied) -> Gap | None:
         """Why a table cannot be merged up to a goal by any later record; None where it can."""
@@ -448,6 +454,17 @@ class Merger:
                 topic,
             )
         self._unknown |= topics
+
+
+def has_rested(passed: float | None, interval: float, took: float) -> bool:
+    """Whether a table is merged again however few records wait for it. Merges that take long come less often, so that they take about half of
+    the time at most.
+
+    :param passed: seconds since its last merge began; None where there was none.
+    :param interval: seconds, as configured.
+    :param took: seconds that the last merges took.
+    """
+    return passed is None or passed >= _EARLY * max(interval, 2 * took)
 
 
 def _merged(name: str, applied: Applied, version: int) -> Entry:

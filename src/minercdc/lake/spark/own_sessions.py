@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from minercdc.lake.spark.jvm import java_class
 from minercdc.local.delta_log import FEW_PARTITIONS, SNAPSHOT_PARTITIONS
 
 if TYPE_CHECKING:
@@ -73,6 +74,23 @@ def case_sensitive(spark: SparkSession) -> Iterator[None]:
         yield
     finally:
         spark.conf.set(CASE_SENSITIVE, former or "false")
+
+
+@contextmanager
+def active(spark: SparkSession) -> Iterator[None]:
+    """Have what is called in the JVM within go by this session's settings: a query's own session is made the active one by Spark, but of what
+    this thread calls directly, such as Delta's transactions, it is the one that was made first."""
+    session: Any = spark
+    of_java = java_class(spark, "org.apache.spark.sql.classic.SparkSession")
+    former = of_java.getActiveSession()
+    of_java.setActiveSession(session._jsparkSession)
+    try:
+        yield
+    finally:
+        if former.isDefined():
+            of_java.setActiveSession(former.get())
+        else:
+            of_java.clearActiveSession()
 
 
 class ThreadSessions:

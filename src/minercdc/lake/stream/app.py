@@ -23,7 +23,7 @@ from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.own_sessions import prefer_few_partitions, prefer_zstd
 from minercdc.lake.spark.session import refuse_session
 from minercdc.lake.stream.driver_scans import DriverScans
-from minercdc.lake.stream.marks import Ends, Mark
+from minercdc.lake.stream.marks import Ends, Mark, until_mark
 from minercdc.lake.stream.passing import LateStarts, hides_outcome
 from minercdc.lake.stream.record_source import refuse_unread_sinks, source_of
 from minercdc.lake.stream.watching import StreamWatch
@@ -91,6 +91,8 @@ class Lake:
         self._scans = DriverScans(self._source, config.values, are_json=self._topics.are_json)
         self._remove_leftovers()
         self._stop = threading.Event()
+        self._wake = threading.Event()  # a micro-batch was appended, or to stop
+        self._asked = 0.0  # for a mark the last time
         self._turn = threading.Lock()  # of what marks and merges
         self._failure: Exception | None = None
         self._batch_failure: Exception | None = None
@@ -144,6 +146,7 @@ class Lake:
             self._batch_failure = error
             raise
         self._appended = number
+        self._wake.set()
 
     def _append(self, records: DataFrame, number: int) -> None:
         """One micro-batch: append it to the change log, and note how far the topics are read then."""
@@ -225,10 +228,16 @@ class Lake:
 
     def _merge(self) -> None:
         waiting = False
-        while not self._stop.wait(_MERGE_POLL_S):
+        while not self._stop.is_set():
+            appended = self._wake.wait(min(_MERGE_POLL_S, max(self._until_mark(), 0.01)))
+            self._wake.clear()
+            if self._stop.is_set():
+                return
             try:
                 with self._turn:
-                    self._advance()
+                    if appended or self._until_mark() <= 0:
+                        self._asked = time.time()
+                        self._advance()
                     self._merger.merge_due()
                 waiting = False
             except DeliveryError as error:  # Kafka will be back
@@ -239,6 +248,10 @@ class Lake:
                 self._failure = error  # raised by await_end
                 log.debug("merging ended", exc_info=True)
                 return
+
+    def _until_mark(self) -> float:
+        """Seconds until a mark is to be asked for."""
+        return until_mark(self._asked, time.time(), self._config.lake.minercdc_lake_trigger_interval_ms / 1000)
 
     def _maintain(self) -> None:
         """Maintain the files after each `minercdc.lake.maintenance.interval.ms` until `stop`; run in a thread. A failure is
@@ -306,6 +319,7 @@ class Lake:
         self.query.stop()
         self._spark.streams.removeListener(self._watch)
         self._stop.set()
+        self._wake.set()
         for thread in self._threads:
             thread.join()
         self._merger.close()

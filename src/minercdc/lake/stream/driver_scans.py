@@ -31,7 +31,7 @@ class ScannedRecords(NamedTuple):
     """A micro-batch.
 
     :param records: how many were read, tombstones among them.
-    :param rows: by topic, as `BatchScan.rows` has them.
+    :param rows: by topic, as `BatchScan.rows` has them; none where all records are tombstones, or no table's.
     """
 
     records: int
@@ -74,4 +74,4 @@ class DriverScans:
                 if count % _BETWEEN_LOOKS == 0 and scan.size > _MOST_BYTES:
                     return None
         rows = scan.rows()
-        return ScannedRecords(count, rows) if rows else None
+        return None if rows is None else ScannedRecords(count, rows)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from minercdc.lake.stream.log_columns import in_columns, schema_of
-from minercdc.lake.table.format import LogTable
+from minercdc.lake.table.format import LogTable, RowsAsked
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -100,7 +100,7 @@ def _read(table: LogTable, names: tuple[str, ...]) -> pa.Table | None:
         return None
     import pyarrow as pa
 
-    parts = table.read_here({}, lambda _: True, _MOST_BYTES, names)
+    parts = table.read_here(RowsAsked(_MOST_BYTES, names))
     if parts is None:
         return None
     made = [schema_of(names).empty_table()]

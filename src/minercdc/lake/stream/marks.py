@@ -23,6 +23,9 @@ from minercdc.sinks.kafka.client import KafkaClient
 
 _INITIAL = re.compile(r"initial-(\d+)")  # id of the snapshot of what the initial one could not read
 
+_BEFORE_TRIGGER_S = 0.15
+_FREQUENT_S = 0.5
+
 Ends = Mapping[tuple[str, int], int]  # (topic, partition) -> offset that its next record will have
 
 
@@ -50,6 +53,21 @@ class Mark:
         gone = {topic for topic, number in self.topics.items() if topics.get(topic) != number}
         ends = {place: end for place, end in self.ends.items() if place[0] not in gone}
         return replace(self, ends=ends, topics=topics) if gone else self
+
+
+def until_mark(asked: float, now: float, interval: float) -> float:
+    """Seconds until a mark is to be asked for, which takes some requests to Kafka: shortly before each trigger of the stream, since of what the
+    micro-batch reads all is complete up to that mark. Spark has the triggers at the multiples of their interval.
+
+    :param asked, now: when a mark was asked for the last time, and the present, in seconds since 1970.
+    :param interval: of the triggers in seconds, 0 for as soon as may be.
+    """
+    if interval <= _FREQUENT_S:
+        step, left = _FREQUENT_S, asked + _FREQUENT_S - now
+    else:
+        trigger = (asked + _BEFORE_TRIGGER_S + 0.01) // interval * interval + interval  # the one after that of the last mark
+        step, left = interval, trigger - _BEFORE_TRIGGER_S - now
+    return left if left <= step else 0.0  # the clock was set back
 
 
 def left_out(offset: Mapping[str, Any]) -> dict[str, tuple[int, str]]:

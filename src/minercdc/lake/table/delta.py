@@ -7,20 +7,28 @@ from __future__ import annotations
 
 import json
 import logging
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, cast
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.lake import Format, Mode
 from minercdc.errors import LakeError
+from minercdc.lake.spark.delta_calls import (
+    compact,
+    delta_log,
+    exists,
+    listed,
+    newest_version,
+    own_commits,
+    size_of,
+)
 from minercdc.lake.spark.hadoop_files import HadoopFiles
 from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.own_sessions import CODEC
-from minercdc.lake.spark.sql import literal, quoted, unquoted
+from minercdc.lake.spark.sql import quoted, unquoted
 from minercdc.lake.table.columns import CDC, DropColumn, Step, TableColumn, lake_comment
 from minercdc.lake.table.delta_features import (
     ALL,
@@ -34,23 +42,21 @@ from minercdc.lake.table.delta_features import (
     rewritten,
     unmapped,
 )
-from minercdc.lake.table.delta_retention import kept_by_delta, remove_log_files, to_be_set
+from minercdc.lake.table.delta_log_table import CHANGES, STATE, DeltaLogTable
+from minercdc.lake.table.delta_retention import keep_versions, kept_by_delta, remove_log_files
 from minercdc.lake.table.format import (
     NO_TABLE,
     Applied,
     LakeTable,
     LastChanges,
     LogTable,
-    Once,
     columns_of,
     commented,
     source_properties,
 )
-from minercdc.lake.table.native_delta.append import DeltaAppend
 from minercdc.lake.table.native_delta.data_file import CODECS
-from minercdc.lake.table.native_delta.log import LiveFiles, UnknownLog, said_in
-from minercdc.lake.table.native_delta.merge import DeltaMerge, Outcome
-from minercdc.lake.table.native_delta.rows import rows_within
+from minercdc.lake.table.native_delta.log import LiveFiles, said_in
+from minercdc.lake.table.native_delta.merge import DeltaMerge
 from minercdc.lake.table.native_delta.schema import schema_of
 from minercdc.lake.table.native_delta.transaction import DeltaTransaction, UnknownDelta
 from minercdc.lake.table.paths import LakePaths
@@ -59,13 +65,11 @@ from minercdc.local.spark import DELTA
 from minercdc.schema.table import TableId
 
 if TYPE_CHECKING:
-    import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame, SparkSession
 
 logger = logging.getLogger(__name__)
 
 _MODE = "minercdc.lake.mode"  # property of a table that is no mirror
-_COMMIT = re.compile(r"\d{20}\.")  # files of the log: a commit, or a checkpoint
 _REWRITES = (
     "OPTIMIZE",
     "VACUUM START",
@@ -76,26 +80,13 @@ _REWRITES = (
 _NEWEST = 50  # commits
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _YOUNG_ONLY = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
-_FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
-
-_STATISTICS = "delta.dataSkippingStatsColumns"
-CHANGES: Final[Mapping[str, str]] = {
-    _STATISTICS: "batch,topic,scn,commit_scn",
-    # Each query of a table with deletion vectors lists its files twice. Only retention deletes here, whole files mostly.
-    "delta.enableDeletionVectors": "false",
-}
-"""Properties of the change log."""
-STATE: Final[Mapping[str, str]] = {
-    "delta.autoOptimize.autoCompact": "true"
-}  # a small file per merge would make reading slow within days
-"""Properties of the lake's record."""
 
 
 class DeltaTable:
     """A Delta table at `path`, in a session that no other thread uses.
 
     :param features: of Delta that it may have.
-    :param said: properties that it gets with the first ones that take SQL: a commit of their own would cost as much as a small merge.
+    :param said: properties that it gets with the first ones that others need: a commit of their own would cost as much as a small merge.
     :param live: what is known of its log.
     :param kept: properties of `delta_retention`, which it has from the first or gets by `compact`.
     """
@@ -127,7 +118,7 @@ class DeltaTable:
         from pyspark.sql.types import StructType
 
         nothing = java_class(self._spark, "scala.Option").empty()
-        snapshot = _delta_log(self._spark, self.path).update(False, nothing, nothing)
+        snapshot = delta_log(self._spark, self.path).update(False, nothing, nothing)
         if int(snapshot.version()) < 0:  # a first write that failed leaves a log without a commit
             return None
         schema = StructType.fromJson(json.loads(str(snapshot.metadata().schemaString())))
@@ -148,7 +139,7 @@ class DeltaTable:
 
     def _property(self, name: str, version: int | None = None) -> str:
         """A property of the table, as it was at a version where that is given; '' for none. The table has to be there."""
-        log = _delta_log(self._spark, self.path)
+        log = delta_log(self._spark, self.path)
         nothing = java_class(self._spark, "scala.Option").empty()
         snapshot = log.unsafeVolatileSnapshot() if version is None else log.getSnapshotAt(version, nothing, nothing, False)
         found = snapshot.metadata().configuration().get(name)
@@ -156,7 +147,7 @@ class DeltaTable:
 
     def comment(self) -> str:
         """See `LakeTable`."""
-        return str(_delta_log(self._spark, self.path).unsafeVolatileSnapshot().metadata().description() or "")
+        return str(delta_log(self._spark, self.path).unsafeVolatileSnapshot().metadata().description() or "")
 
     def describe(self, comment: str) -> None:
         """See `LakeTable`."""
@@ -189,14 +180,12 @@ class DeltaTable:
         if schema is None:
             return False
         properties = {**self._features.of_new_table(columns), **self._kept}
-        files = HadoopFiles(self._spark, self.path)
-        with self._without_files_in_checksum(), suppress(UnknownDelta):
-            transaction = DeltaTransaction(self._spark, _delta_log(self._spark, self.path))
+        with own_commits(self._spark), suppress(UnknownDelta):
+            transaction = DeltaTransaction(self._spark, delta_log(self._spark, self.path))
             if not transaction.is_first:
                 return False
             transaction.create(schema, properties if mode == "mirror" else {**properties, **self._said, _MODE: mode})
-            merge = DeltaMerge(transaction, files, self._live, codec=codec, spark=str(self._spark.version))
-            return merge.begin(changes, applied.to_json())
+            return self._merge_of(transaction, codec).begin(changes, applied.to_json())
         return False
 
     def take(self, step: Step) -> None:
@@ -258,25 +247,17 @@ class DeltaTable:
     def _write_new(self, rows: DataFrame, properties: Mapping[str, str]) -> None:
         """Make the table of these rows. Delta runs no job for the files of the version before, as it does for an overwrite and
         for its checksum."""
-        with self._without_files_in_checksum():
+        with own_commits(self._spark):
             rows.write.format("delta").mode("append").options(**properties).save(self.path)
-
-    @contextmanager
-    def _without_files_in_checksum(self) -> Iterator[None]:
-        self._spark.conf.set(_FILES_IN_CHECKSUM, "false")
-        try:
-            yield
-        finally:
-            self._spark.conf.unset(_FILES_IN_CHECKSUM)
 
     def refuse_names(self, columns: Sequence[TableColumn]) -> None:
         """Raise LakeError when a name needs a column mapping, which is forbidden and which the table does not have."""
         names = unmapped(columns)
         if not names or self._features.allows(COLUMN_MAPPING) or (self.exists() and self._has(COLUMN_MAPPING)):
             return
-        listed = ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
+        given = ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
         raise LakeError(
-            f"Delta takes the column name {listed} only with {COLUMN_MAPPING.name}, which minercdc.lake.forbidden.features forbids",
+            f"Delta takes the column name {given} only with {COLUMN_MAPPING.name}, which minercdc.lake.forbidden.features forbids",
             hint="Allow it, rename the column, or leave it out by column.exclude.list. Nothing is lost: the change log has the rows.",
         )
 
@@ -287,8 +268,8 @@ class DeltaTable:
     def _enable(self, feature: Feature) -> None:
         """Give the table a feature, in a commit that upgrades its protocol; nothing where it has it."""
         if not self._has(feature):
-            listed = _listed({feature.property: feature.value, **self._said})
-            self._spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})")
+            given = listed({feature.property: feature.value, **self._said})
+            self._spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({given})")
 
     def take_all(self, there: Sequence[TableColumn], steps: Sequence[Step]) -> None:
         """Take the steps of `columns.evolution`, a commit each; where one needs a feature that is forbidden, all in one commit, which
@@ -338,19 +319,16 @@ class DeltaTable:
         """See `LakeTable`."""
         if (codec := self._spark.conf.get(CODEC)) not in CODECS or find_spec("pyroaring") is None:
             return False
-        files = HadoopFiles(self._spark, self.path)
-        outcome = self._merged(files, changes, applied, codec)
-        if outcome is Outcome.UNMARKED and self._features.allows(DELETION_VECTORS):
-            self._enable(DELETION_VECTORS)
-            outcome = self._merged(files, changes, applied, codec)
-        return outcome is Outcome.MERGED
+        with own_commits(self._spark), suppress(UnknownDelta):
+            transaction = DeltaTransaction(self._spark, delta_log(self._spark, self.path))
+            return self._merge_of(transaction, codec).run(changes, applied.to_json())
+        return False
 
-    def _merged(self, files: HadoopFiles, changes: LastChanges, applied: Applied, codec: str) -> Outcome:
-        with self._without_files_in_checksum(), suppress(UnknownDelta):
-            transaction = DeltaTransaction(self._spark, _delta_log(self._spark, self.path))
-            merge = DeltaMerge(transaction, files, self._live, codec=codec, spark=str(self._spark.version))
-            return merge.run(changes, applied.to_json())
-        return Outcome.LEFT
+    def _merge_of(self, transaction: DeltaTransaction, codec: str) -> DeltaMerge:
+        files, spark = HadoopFiles(self._spark, self.path), str(self._spark.version)
+        marking = {DELETION_VECTORS.property: DELETION_VECTORS.value, **self._said}
+        allowed = self._features.allows(DELETION_VECTORS)
+        return DeltaMerge(transaction, files, self._live, marking if allowed else None, codec=codec, spark=spark)
 
     def _mark_rows(self) -> None:
         """Give the table what marks rows as deleted, unless that is forbidden: from now on rows of it may change."""
@@ -378,7 +356,7 @@ class DeltaTable:
         """Number of the newest version that this process knows: its own last commit, or a later one; else `NO_TABLE`."""
         if not exists(self._spark, self.path):
             return NO_TABLE
-        return int(_delta_log(self._spark, self.path).unsafeVolatileSnapshot().version())
+        return int(delta_log(self._spark, self.path).unsafeVolatileSnapshot().version())
 
     def rewritten(self, version: int) -> int:
         """The newest version that has the rows of `version`: only OPTIMIZE, VACUUM and CLUSTER BY came after it.
@@ -405,19 +383,19 @@ class DeltaTable:
 
     def size(self) -> tuple[int, int]:
         """(files of the newest version, their bytes)."""
-        return _size(self._spark, self.name)
+        return size_of(self._spark, self.name)
 
     def compact(self, age: timedelta, kept: Collection[int] | None = None) -> None:
         """See `LakeTable`: OPTIMIZE, then VACUUM."""
         self.keep_versions()
-        _compact(self._spark, self.name, age)
+        compact(self._spark, self.name, age)
         oldest = min((version for version in kept or () if version >= 0), default=None)
         if oldest is not None:
-            remove_log_files(self._spark, _delta_log(self._spark, self.path), self.path, age, oldest)
+            remove_log_files(self._spark, delta_log(self._spark, self.path), self.path, age, oldest)
 
     def keep_versions(self) -> None:
         """Give a table of an older version, or configuration, the times that Delta has to keep its versions."""
-        _keep(self._spark, self.path, self._kept)
+        keep_versions(self._spark, self.path, self._kept)
 
     def clustering(self) -> list[str]:
         """Names of the columns by which the table is clustered."""
@@ -436,89 +414,6 @@ class DeltaTable:
             yield
         finally:
             self._spark.conf.unset(_METADATA)
-
-
-class DeltaLogTable:
-    """A Delta table of the lake's own records at `path`.
-
-    :param properties: of the table, when it is made.
-    :param kept: properties of `delta_retention`, which it has from the first or gets by `prepare`.
-    """
-
-    def __init__(
-        self, spark: SparkSession, path: str, properties: Mapping[str, str], kept: Mapping[str, str] | None = None
-    ) -> None:
-        self._spark = spark
-        self._kept = kept or {}
-        self._properties = {**properties, **self._kept}
-        self.path = path
-        self.name = f"delta.{quoted(path)}"
-
-    def exists(self) -> bool:
-        """Whether there is a Delta table at the path."""
-        return exists(self._spark, self.path)
-
-    def prepare(self) -> None:
-        """See `LogTable`."""
-        if self.exists():
-            _keep(self._spark, self.path, self._kept)
-
-    def append(self, rows: DataFrame, once: Once | None = None) -> None:
-        """See `LogTable`. Delta's log has the name of the append, its transaction."""
-        options = {} if self.exists() else dict(self._properties)
-        if once is not None:
-            options |= {"txnAppId": once.writer, "txnVersion": str(once.number)}
-        rows.write.format("delta").mode("append").options(mergeSchema="true", **options).save(self.path)
-
-    def append_here(self, rows: pa.Table, once: Once | None = None) -> bool | None:
-        """See `LogTable`."""
-        if (codec := self._spark.conf.get(CODEC)) not in CODECS:
-            return None
-        names = [name for name in self._properties.get(_STATISTICS, "").split(",") if name]
-        append = DeltaAppend(HadoopFiles(self._spark, self.path), names, codec=codec, spark=str(self._spark.version))
-        with suppress(UnknownDelta):
-            transaction = DeltaTransaction(self._spark, _delta_log(self._spark, self.path))
-            return append.run(transaction, rows, once, self._properties)
-        return None
-
-    def read(self) -> DataFrame:
-        """All rows. The table has to be there."""
-        return self._spark.read.format("delta").load(self.path)
-
-    def read_here(
-        self,
-        bounds: Mapping[str, tuple[Any, Any]],
-        is_wanted: Callable[[pa.Table], bool],
-        most: int,
-        columns: Sequence[str] | None = None,
-    ) -> list[pa.Table] | None:
-        """See `LogTable`."""
-        import pyarrow as pa
-
-        files = HadoopFiles(self._spark, self.path)
-        try:
-            found = LiveFiles().at(files, self.newest_version())
-            return list(rows_within(files, found, bounds, is_wanted, most, columns))
-        except (UnknownLog, pa.ArrowException, OSError) as error:
-            logger.debug("Spark reads %s: %s", self.path, error)
-            return None
-
-    def delete(self, where: str) -> None:
-        """Delete the rows that meet an SQL condition."""
-        self._spark.sql(f"DELETE FROM {self.name} WHERE {where}")
-
-    def newest_version(self) -> int:
-        """Number of the newest version, of any process; `NO_TABLE` when there is none."""
-        return newest_version(self._spark, self.path)
-
-    def size(self) -> tuple[int, int]:
-        """(files of the newest version, their bytes)."""
-        return _size(self._spark, self.name)
-
-    def compact(self, age: timedelta) -> None:
-        """See `LogTable`: OPTIMIZE, then VACUUM."""
-        _compact(self._spark, self.name, age)
-        remove_log_files(self._spark, _delta_log(self._spark, self.path), self.path, age, None)
 
 
 class Delta:
@@ -545,21 +440,25 @@ class Delta:
         self._paths = LakePaths(config)
         self._features = features_of(config.lake)
         self._kept = kept_by_delta(config.lake)
-        self._live: dict[str, LiveFiles] = {}  # by path; no two threads merge one table at once
+        self._live: dict[str, LiveFiles] = {}  # by path
 
     def table(self, spark: SparkSession, table: TableId) -> LakeTable:
         """See `TableFormat`."""
-        path = self._paths.table(table)
-        live = self._live.setdefault(path, LiveFiles())
-        return DeltaTable(spark, path, self._features, source_properties(self._config, table), live, self._kept)
+        path, said = self._paths.table(table), source_properties(self._config, table)
+        return DeltaTable(spark, path, self._features, said, self._live_at(path), self._kept)
+
+    def _live_at(self, path: str) -> LiveFiles:
+        return self._live.setdefault(path, LiveFiles())
 
     def changes(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
-        return DeltaLogTable(spark, self._paths.changes, CHANGES, self._kept)
+        path = self._paths.changes
+        return DeltaLogTable(spark, path, CHANGES, self._kept, self._live_at(path))
 
     def state(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
-        return DeltaLogTable(spark, self._paths.state, STATE, self._kept)
+        path = self._paths.state
+        return DeltaLogTable(spark, path, STATE, self._kept, self._live_at(path))
 
     def is_conflict(self, error: BaseException) -> bool:
         """See `TableFormat`."""
@@ -572,57 +471,6 @@ def is_conflict(error: BaseException) -> bool:
     return any(code in str(error) for code in conflicts) or "ConcurrentModificationException" in type(error).__name__
 
 
-def _size(spark: SparkSession, name: str) -> tuple[int, int]:
-    row = spark.sql(f"DESCRIBE DETAIL {name}").select("numFiles", "sizeInBytes").collect()[0]
-    return int(row[0]), int(row[1])
-
-
-def _keep(spark: SparkSession, path: str, wanted: Mapping[str, str]) -> None:
-    """Give a table that is there the properties of `delta_retention`, in a commit; none where it has them."""
-    if not wanted:
-        return
-    configuration = _delta_log(spark, path).unsafeVolatileSnapshot().metadata().configuration()
-    found = {name: configuration.get(name) for name in wanted}
-    there = {name: str(value.get()) for name, value in found.items() if value.isDefined()}
-    if missing := to_be_set(there, wanted):
-        spark.sql(f"ALTER TABLE delta.{quoted(path)} SET TBLPROPERTIES ({_listed(missing)})")
-
-
-def _compact(spark: SparkSession, name: str, age: timedelta) -> None:
-    spark.sql(f"OPTIMIZE {name}")
-    spark.sql(f"VACUUM {name} RETAIN {age / timedelta(hours=1):.6f} HOURS")
-
-
 def _form(mode: Mode, properties: Mapping[str, str]) -> str:
     given = dict(properties) if mode == "mirror" else {**properties, _MODE: mode}
-    return f"USING delta TBLPROPERTIES ({_listed(given)})"
-
-
-def _listed(properties: Mapping[str, str]) -> str:
-    return ", ".join(f"'{name}' = {literal(value)}" for name, value in properties.items())
-
-
-def newest_version(spark: SparkSession, path: str) -> int:
-    """Number of the newest version of the Delta table at `path`, of any process; `NO_TABLE` when there is none."""
-    if not exists(spark, path):
-        return NO_TABLE
-    nothing = java_class(spark, "scala.Option").empty()
-    return int(_delta_log(spark, path).update(False, nothing, nothing).version())
-
-
-def _delta_log(spark: SparkSession, path: str) -> Any:
-    session: Any = spark
-    return java_class(spark, "org.apache.spark.sql.delta.DeltaLog").forTable(session._jsparkSession, path)
-
-
-def exists(spark: SparkSession, path: str) -> bool:
-    """Whether there is a Delta table at `path`: a log with a commit. A first write that was cut off leaves a log without."""
-    session: Any = spark
-    path_of = java_class(spark, "org.apache.hadoop.fs.Path")
-    log = path_of(f"{path}/_delta_log")
-    files = log.getFileSystem(session._jsc.hadoopConfiguration())
-    if any(files.exists(path_of(f"{path}/_delta_log/{name}")) for name in (f"{0:020}.json", "_last_checkpoint")):
-        return True
-    if not files.exists(log):
-        return False
-    return any(_COMMIT.match(str(file.getPath().getName())) for file in files.listStatus(log))
+    return f"USING delta TBLPROPERTIES ({listed(given)})"

@@ -6,6 +6,9 @@ table that had none for longer than its time may lose the version that was the n
 
 Marks of files that went, by which VACUUM knows when, and all of which are in each checkpoint: where they go before the lake's retention,
 VACUUM takes files that versions within it have.
+
+Checkpoints: each takes Spark jobs of seconds, twenty times what a small merge takes, and of a table that is merged every two seconds came every
+twenty seconds. Between two of them a reader reads a small file for each commit.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from minercdc.config.target.lake import LakeConfig
+from minercdc.lake.spark.delta_calls import delta_log, listed
 from minercdc.lake.spark.jvm import java_class
+from minercdc.lake.spark.sql import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 _TIMES: Final = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")  # the second may not be less
 _CLEANUP: Final = "delta.enableExpiredLogCleanup"
+_CHECKPOINTS: Final = {"delta.checkpointInterval": "100"}  # commits; Delta makes one after each ten by default
 _OURS = re.compile(r"interval \d+ hours")
 _HOUR_MS = 3_600_000
 _FEWEST_HOURS = 24
@@ -36,7 +42,7 @@ _SAFE_MS = 60_000  # clocks of a file system's machine and of this one
 def kept_by_delta(lake: LakeConfig) -> dict[str, str]:
     """Delta's properties of a table of a lake."""
     hours = -(-lake.minercdc_lake_retention_ms // _HOUR_MS) + 1  # the hour of `Maintenance`
-    return {_CLEANUP: "false", **dict.fromkeys(_TIMES, f"interval {max(hours, _FEWEST_HOURS)} hours")}
+    return {_CLEANUP: "false", **_CHECKPOINTS, **dict.fromkeys(_TIMES, f"interval {max(hours, _FEWEST_HOURS)} hours")}
 
 
 def to_be_set(there: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, str]:
@@ -49,6 +55,21 @@ def to_be_set(there: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, 
         for name, value in wanted.items()
         if there.get(name) != value and (name not in there or (name in _TIMES and _OURS.fullmatch(there[name])))
     }
+
+
+def keep_versions(spark: SparkSession, path: str, wanted: Mapping[str, str]) -> None:
+    """Give a table that is there the properties that it is to be given, in a commit; none where it has them.
+
+    :param path: of the table.
+    :param wanted: `kept_by_delta`, or none.
+    """
+    if not wanted:
+        return
+    configuration = delta_log(spark, path).unsafeVolatileSnapshot().metadata().configuration()
+    found = {name: configuration.get(name) for name in wanted}
+    there = {name: str(value.get()) for name, value in found.items() if value.isDefined()}
+    if missing := to_be_set(there, wanted):
+        spark.sql(f"ALTER TABLE delta.{quoted(path)} SET TBLPROPERTIES ({listed(missing)})")
 
 
 def remove_log_files(spark: SparkSession, log: Any, path: str, age: timedelta, oldest: int | None) -> None:

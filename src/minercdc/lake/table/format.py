@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from minercdc.config.load import ConnectorConfig
@@ -76,6 +77,21 @@ class LastChanges(NamedTuple):
     mode: Mode = "mirror"
 
 
+class RowsAsked(NamedTuple):
+    """Which rows of a table this process is to read: by default all of them.
+
+    :param most: bytes.
+    :param columns: which ones; those that a part lacks are left out; None for all.
+    :param bounds: column -> the least and the greatest value that are asked for, integers or text.
+    :param takes: asked of the columns of `bounds` of each part, whether it is to be read.
+    """
+
+    most: int
+    columns: Sequence[str] | None = None
+    bounds: Mapping[str, tuple[Any, Any]] = MappingProxyType({})
+    takes: Callable[[pa.Table], bool] = lambda _: True
+
+
 class LogTable(Protocol):
     """A table of the lake's own records. Rows are appended; maintenance removes those that are not needed any more."""
 
@@ -103,21 +119,9 @@ class LogTable(Protocol):
     def read(self) -> DataFrame:
         """All rows. The table has to be there."""
 
-    def read_here(
-        self,
-        bounds: Mapping[str, tuple[Any, Any]],
-        is_wanted: Callable[[pa.Table], bool],
-        most: int,
-        columns: Sequence[str] | None = None,
-    ) -> list[pa.Table] | None:
-        """Rows that may be within bounds, and others, in parts, read with no Spark job; None where only `read` does it. The table has to be
-        there.
-
-        :param bounds: column -> the least and the greatest value that are asked for, integers or text.
-        :param is_wanted: asked of the columns of `bounds` of each part, whether it is to be read.
-        :param most: bytes.
-        :param columns: which ones; those that a part lacks are left out; None for all.
-        """
+    def read_here(self, asked: RowsAsked) -> list[pa.Table] | None:
+        """Rows that are asked for, and perhaps others, in parts, read with no Spark job; None where only `read` does it. The table has to be
+        there."""
 
     def delete(self, where: str) -> None:
         """Delete the rows that meet an SQL condition."""

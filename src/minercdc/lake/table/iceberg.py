@@ -7,7 +7,7 @@ commit says of its table, and the table's mode, stand in the snapshot's summary,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -29,6 +29,7 @@ from minercdc.lake.table.format import (
     LastChanges,
     LogTable,
     Once,
+    RowsAsked,
     columns_of,
     commented,
     source_properties,
@@ -287,13 +288,7 @@ class IcebergLogTable(_Table):
         """See `LogTable`: None, since a commit is Spark's."""
         return None
 
-    def read_here(
-        self,
-        bounds: Mapping[str, tuple[Any, Any]],
-        is_wanted: Callable[[pa.Table], bool],
-        most: int,
-        columns: Sequence[str] | None = None,
-    ) -> list[pa.Table] | None:
+    def read_here(self, asked: RowsAsked) -> list[pa.Table] | None:
         """See `LogTable`: None, since a list of files is Spark's."""
         return None
 

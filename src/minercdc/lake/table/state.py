@@ -16,19 +16,20 @@ once they are not needed. They follow the tables' own commits, which say the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from minercdc.lake.table.format import NO_TABLE, Applied, LogTable
+from minercdc.lake.table.format import NO_TABLE, Applied, LogTable, RowsAsked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = "at TIMESTAMP, kind STRING, name STRING, version BIGINT, scn BIGINT, batch BIGINT, detail STRING"
+_NAMES = tuple(column.split()[0] for column in _COLUMNS.split(", "))  # those of `Entry`
 
 _APPENDS_OF_SPARK = 50
 _MOST_BYTES = 64 * 1024 * 1024  # that are read with no Spark job
@@ -122,8 +123,8 @@ class StateTable:
         now = max(datetime.now(UTC), self._last + timedelta(microseconds=1))
         # One commit, but in order.
         rows = [
-            (now + timedelta(microseconds=i), e.kind, e.name, e.version, e.scn, e.batch, e.detail)
-            for i, e in enumerate(entries)
+            (now + timedelta(microseconds=i), *(getattr(entry, name) for name in _NAMES[1:]))
+            for i, entry in enumerate(entries)
         ]
         if rows:
             self._appends += 1
@@ -160,32 +161,19 @@ class StateTable:
             return None
         import pyarrow as pa
 
-        parts = self.table.read_here({}, lambda _: True, _MOST_BYTES)
-        names = ("kind", "name", "version", "scn", "batch", "detail")
-        if parts is None or any(not {"at", *names} <= set(part.column_names) for part in parts):
+        parts = self.table.read_here(RowsAsked(_MOST_BYTES))
+        if parts is None or any(not set(_NAMES) <= set(part.column_names) for part in parts):
             return None
-        entries = []
+        entries: list[Entry] = []
         for part in parts:
             times = part.column("at").cast(pa.timestamp("us", "UTC")).cast(pa.int64())
-            rows = part.select(names).to_pylist()
-            entries += [Entry(**row, at=time_of(at)) for row, at in zip(rows, times.to_pylist(), strict=True)]
+            rows = part.select(_NAMES).set_column(0, "at", times)
+            entries += map(_entry, rows.to_pylist())
         return entries
 
     def _entries_of_spark(self) -> list[Entry]:
-        columns = ("unix_micros(at) AS at", "kind", "name", "version", "scn", "batch", "detail")
-        rows = self.table.read().selectExpr(*columns).collect()
-        return [
-            Entry(
-                r["kind"],
-                r["name"],
-                r["version"],
-                r["scn"],
-                r["batch"],
-                r["detail"],
-                at=time_of(r["at"]),
-            )
-            for r in rows
-        ]
+        rows = self.table.read().selectExpr("unix_micros(at) AS at", *_NAMES[1:]).collect()
+        return [_entry(row.asDict()) for row in rows]
 
     def of_others(self) -> list[Entry]:
         """Entries that others appended since this object last read the table, oldest first. The table has to be there."""
@@ -197,6 +185,11 @@ class StateTable:
     def read(self) -> LakeState:
         """The state that all entries give; an empty state where there is no table."""
         return state_of(self.entries() if self.table.exists() else ())
+
+
+def _entry(row: Mapping[str, Any]) -> Entry:
+    """An entry of a row of the record, whose time is in microseconds since 1970."""
+    return Entry(**{**row, "at": time_of(row["at"])})
 
 
 def state_of(entries: Iterable[Entry]) -> LakeState:

@@ -62,9 +62,13 @@ class DeltaAppend:
         actions: list[Mapping[str, Any]] = []
         if once is not None:
             actions.append({"txn": {"appId": once.writer, "version": once.number, "lastUpdated": int(time.time() * 1000)}})
+        if rows.num_rows:
+            actions.append({"add": self._added(rows)})
+        writer, number = (once.writer, once.number) if once is not None else (str(uuid.uuid4()), 0)
+        transaction.commit(actions, writer, number)
+        return True
+
+    def _added(self, rows: pa.Table) -> Mapping[str, Any]:
         dictionaries = [*self._statistics, "op"] if self._statistics else True
         statistics = statistics_of(rows.select(self._statistics))
-        made = added(self._files, rows, statistics, self._codec, dictionaries=dictionaries, spark=self._spark)
-        writer, number = (once.writer, once.number) if once is not None else (str(uuid.uuid4()), 0)
-        transaction.commit([*actions, {"add": made}], writer, number)
-        return True
+        return added(self._files, rows, statistics, self._codec, dictionaries=dictionaries, spark=self._spark)

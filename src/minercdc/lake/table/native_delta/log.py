@@ -6,6 +6,7 @@ Delta's protocol of its log (PROTOCOL.md of delta-io/delta) says what is read he
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -58,9 +59,10 @@ class UnknownLog(Exception):
 
 
 class LiveFiles:
-    """Follows the log of one table; for one thread at a time."""
+    """Follows the log of one table. Several threads may use it at once."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._version = -1
         self._files: dict[tuple[str, str], DataFile] = {}
         self._commit = b""  # digest of the version's own
@@ -71,6 +73,10 @@ class LiveFiles:
         :param files: of the table's directory.
         :raises UnknownLog: they cannot be told.
         """
+        with self._lock:
+            return self._at(files, version)
+
+    def _at(self, files: TableFiles, version: int) -> list[DataFile]:
         try:
             if not self._is_same(files, version) or not self._follow(files, version):
                 self._begin(files, version)

@@ -11,7 +11,6 @@ import json
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
@@ -36,14 +35,6 @@ _SMALL = 50_000  # rows
 _MOST_JOINED_ROWS = 250_000
 _MOST_JOINED_BYTES = 64 * 1024 * 1024
 _WRITER = "minercdc"
-
-
-class Outcome(Enum):
-    """What came of a merge."""
-
-    MERGED = "merged"
-    LEFT = "left to Spark"
-    UNMARKED = "left until the table has deletion vectors"
 
 
 class _Identity(NamedTuple):
@@ -72,18 +63,27 @@ class DeltaMerge:
 
     :param files: of the table's directory.
     :param live: what is known of the table's log.
+    :param marking: properties by which the table marks rows as deleted; it gets those that it lacks with the first row that goes. None where
+        that is forbidden.
     :param codec: one of `data_file.CODECS`.
     :param spark: its version.
     """
 
     def __init__(
-        self, transaction: DeltaTransaction, files: HadoopFiles, live: LiveFiles, *, codec: str, spark: str
+        self,
+        transaction: DeltaTransaction,
+        files: HadoopFiles,
+        live: LiveFiles,
+        marking: Mapping[str, str] | None,
+        *,
+        codec: str,
+        spark: str,
     ) -> None:
-        self._transaction, self._files, self._live = transaction, files, live
+        self._transaction, self._files, self._live, self._marking = transaction, files, live, marking
         self._codec, self._spark = codec, spark
 
-    def run(self, changes: LastChanges, said: str) -> Outcome:
-        """Merge, in one commit.
+    def run(self, changes: LastChanges, said: str) -> bool:
+        """Merge, in one commit; False where Spark has to.
 
         :param said: the commit's `userMetadata`.
         """
@@ -92,17 +92,17 @@ class DeltaMerge:
         fields = self._transaction.plain_fields()
         taken = None if fields is None else _as_written(fields, changes)
         if fields is None or taken is None:
-            return Outcome.LEFT
+            return False
         if changes.mode == "append":
             self._transaction.commit([self._added(taken)], _WRITER, 0, said)
-            return Outcome.MERGED
+            return True
         if (identity := _identity(fields, changes)) is None:
-            return Outcome.LEFT
+            return False
         try:
             found = self._live.at(self._files, self._transaction.version)
             candidates = list(_candidates(found, identity, changes.rows))
             if sum(one.records for one in candidates) > _MOST_ROWS:
-                return Outcome.LEFT
+                return False
             vectors = {
                 number: read_vector(self._files, one.vector)
                 for number, one in enumerate(candidates)
@@ -111,11 +111,9 @@ class DeltaMerge:
             matches = _matches(list(self._keys(fields, identity, candidates, vectors)), identity, changes)
         except (UnknownLog, UnknownVector, pa.ArrowException, OSError) as error:
             log.debug("Spark merges: %s", error)
-            return Outcome.LEFT
-        if matches is None:
-            return Outcome.LEFT
-        if matches.deleted and not self._marks_rows():
-            return Outcome.UNMARKED
+            return False
+        if matches is None or (matches.deleted and not self._marks_rows()):
+            return False
         joined = _small(found)
         rows = [taken.filter(_inserted(changes, matches))]
         try:
@@ -132,7 +130,7 @@ class DeltaMerge:
         if actions:
             self._transaction.reads_all()
             self._transaction.commit(actions, _WRITER, 0, said)
-        return Outcome.MERGED
+        return True
 
     def begin(self, changes: LastChanges | None, said: str) -> bool:
         """Make the table, in the transaction's one commit, with the rows that changes make; False where Spark has to.
@@ -154,7 +152,12 @@ class DeltaMerge:
         return {"add": added(self._files, rows, statistics_of(rows), self._codec, dictionaries=True, spark=self._spark)}
 
     def _marks_rows(self) -> bool:
-        return self._transaction.properties().get("delta.enableDeletionVectors") == "true"
+        """Whether the table may mark rows as deleted, from this commit on."""
+        if self._transaction.properties().get("delta.enableDeletionVectors") != "true":
+            if self._marking is None:
+                return False
+            self._transaction.give(self._marking)
+        return True
 
     def _keys(
         self,

@@ -3,39 +3,28 @@ over."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from minercdc.lake.spark.hadoop_files import HadoopFiles
+from minercdc.lake.table.format import RowsAsked
 from minercdc.lake.table.native_delta.log import DataFile, UnknownLog
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
-Bounds = Mapping[str, tuple[Any, Any]]
-"""Column -> the least and the greatest value that are asked for, integers or text."""
 
-
-def rows_within(
-    files: HadoopFiles,
-    found: Iterable[DataFile],
-    bounds: Bounds,
-    is_wanted: Callable[[pa.Table], bool],
-    most: int,
-    columns: Sequence[str] | None = None,
-) -> Iterator[pa.Table]:
-    """The row groups of files that may have rows within bounds, with other rows too.
+def rows_within(files: HadoopFiles, found: Iterable[DataFile], asked: RowsAsked) -> Iterator[pa.Table]:
+    """The row groups of files that may have rows that are asked for, with other rows too.
 
     :param files: of the table's directory.
-    :param is_wanted: asked of the columns of `bounds` of each of them, whether to read the others.
-    :param most: bytes, as they are before compression.
-    :param columns: which ones; those that a file lacks are left out; None for all.
+    :param asked: at most so many bytes as they are before compression.
     :raises UnknownLog: a file has rows that are marked as deleted, lacks a column of `bounds`, or they are too many bytes.
     """
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-    size = 0
+    size, bounds = 0, asked.bounds
     for one in found:
         if not _overlap(one.statistics, bounds):
             continue
@@ -48,12 +37,12 @@ def rows_within(
             if not set(bounds) <= set(parquet.schema_arrow.names):
                 raise UnknownLog(f"{one.path} lacks a column")
             for number in _groups(parquet.metadata, bounds):
-                if not is_wanted(parquet.read_row_group(number, columns=list(bounds))):
+                if not asked.takes(parquet.read_row_group(number, columns=list(bounds))):
                     continue
-                size += _size(parquet.metadata.row_group(number), columns)
-                if size > most:
-                    raise UnknownLog(f"more than {most} bytes are asked for")
-                yield parquet.read_row_group(number, columns=columns)
+                size += _size(parquet.metadata.row_group(number), asked.columns)
+                if size > asked.most:
+                    raise UnknownLog(f"more than {asked.most} bytes are asked for")
+                yield parquet.read_row_group(number, columns=asked.columns)
 
 
 def _size(group: Any, columns: Sequence[str] | None) -> int:
@@ -61,13 +50,13 @@ def _size(group: Any, columns: Sequence[str] | None) -> int:
     return sum(one.total_uncompressed_size for one in parts if columns is None or one.path_in_schema in columns)
 
 
-def _overlap(statistics: Mapping[str, Any], bounds: Bounds) -> bool:
+def _overlap(statistics: Mapping[str, Any], bounds: Mapping[str, tuple[Any, Any]]) -> bool:
     """Whether a file may have rows within bounds, by the log's statistics of it."""
     least, greatest = (statistics.get(which) or {} for which in ("minValues", "maxValues"))
     return all(_meet(least.get(name), greatest.get(name), wanted) for name, wanted in bounds.items())
 
 
-def _groups(metadata: Any, bounds: Bounds) -> Iterator[int]:
+def _groups(metadata: Any, bounds: Mapping[str, tuple[Any, Any]]) -> Iterator[int]:
     """The row groups of a file that may have rows within bounds, by its own statistics."""
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)

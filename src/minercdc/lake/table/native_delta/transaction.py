@@ -94,6 +94,14 @@ class DeltaTransaction:
             self._of_delta.updateMetadataForNewTable(self._action({"metaData": metadata}))
             self._metadata = self._of_delta.metadata()
 
+    def give(self, properties: Mapping[str, str]) -> None:
+        """Have the commit give the table properties, with the features of Delta that they need."""
+        with _known():
+            found = json.loads(str(self._metadata.json()))
+            found["metaData"]["configuration"] |= properties
+            self._of_delta.updateMetadata(self._action(found), False)
+            self._metadata = self._of_delta.metadata()
+
     def _action(self, found: Mapping[str, Any]) -> Any:
         return java_class(self._spark, "org.apache.spark.sql.delta.actions.Action").fromJson(json.dumps(found))
 
@@ -113,8 +121,26 @@ class DeltaTransaction:
 
     def has_made(self, writer: str, number: int) -> bool:
         """Whether a writer's append of this number, or a later one, was committed."""
-        with _known():
-            return int(self._of_delta.txnVersion(writer)) >= number
+        if (last := self._last_of_checksum(writer)) is None:
+            with _known():
+                last = int(self._of_delta.txnVersion(writer))  # by a Spark job over the whole log
+        return last >= number
+
+    def _last_of_checksum(self, writer: str) -> int | None:
+        """Number of a writer's last append, as the checksum of the version has it, -1 for none; None where it does not say that."""
+        try:
+            with _known():
+                checksum = self._of_delta.snapshot().checksumOpt()
+                made = checksum.get().setTransactions() if checksum.isDefined() else checksum
+                if not made.isDefined():
+                    return None
+                self._of_delta.readTxn().addOne(
+                    writer
+                )  # as `txnVersion` does: an append of the writer at the same time is a conflict
+                each = (made.get().apply(i) for i in range(int(made.get().size())))
+                return next((int(one.version()) for one in each if str(one.appId()) == writer), -1)
+        except UnknownDelta:
+            return None
 
     def reads_all(self) -> None:
         """Note that the commit depends on all rows: it fails where another one changes some."""
