@@ -10,18 +10,19 @@ T = TypeVar("T")
 P = TypeVar("P")
 
 
-def _all() -> bool:
+def every_case() -> bool:
+    """Whether this run plays all cases, as by night."""
     return os.environ.get("MINERCDC_EXAMPLES") == "all"
 
 
 def examples(whole: int) -> int:
     """Of `whole` random cases, how many this run plays: a quarter by day, at least one."""
-    return whole if _all() else max(1, whole // 4)
+    return whole if every_case() else max(1, whole // 4)
 
 
 def every_nth(cases: Sequence[T], n: int) -> Sequence[T]:
     """Of cases that cost seconds each, those that this run plays: every `n`-th by day, from the first."""
-    return cases if _all() else cases[::n]
+    return cases if every_case() else cases[::n]
 
 
 def every_other(cases: Sequence[T]) -> Sequence[T]:
@@ -31,5 +32,5 @@ def every_other(cases: Sequence[T]) -> Sequence[T]:
 
 def one_of_each(cases: Sequence[T], places: Sequence[P], by_day: int = 1) -> Sequence[tuple[T, P]]:
     """Each case at each of some places, of those that this run plays: by day each case at `by_day` of them, which move on with the cases."""
-    shifts = range(len(places) if _all() else by_day)
+    shifts = range(len(places) if every_case() else by_day)
     return [(case, places[(at + shift) % len(places)]) for shift in shifts for at, case in enumerate(cases)]

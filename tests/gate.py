@@ -5,7 +5,8 @@ it tests does not change with the product (a driver's own suite against the sand
 reason, which names what the gate runs in their place.
 
 The processes of a run take the dearest files first, by `tests/durations.json`, so that they end together. The files of tests/spark are
-one scope: a second session would cost a minute of CPU to warm up. `tests/examples.py` says which of many cases of one test are played by day.
+two scopes, each with a session: as one they would be what the others wait for at the end, and a third session would cost half a minute of CPU
+to warm up. `tests/examples.py` says which of many cases of one test are played by day.
 
 A test of tests/sandbox_capture that runs with both strategies of mining runs with one of them, the tests by turns; tests/conformance has all
 rules of both.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +41,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/checker/test_same_history.py": "seeds; the conformance suite has one history for all adapters",
     "tests/checker/test_kept.py": "seeds; tests/unit/capture/logminer/test_kept_kills.py kills at every step",
     "tests/simulate/test_simulate.py::test_a_rule_that_is_missing_is_found": "mutations of the simulation: they test the simulation",
-    "tests/simulate/test_simulate.py::test_every_history_is_right[1]": "further seeds",
-    "tests/simulate/test_simulate.py::test_every_history_is_right[2]": "further seeds",
-    "tests/simulate/test_simulate.py::test_every_history_is_right[3]": "further seeds",
+    **{f"tests/simulate/test_simulate.py::test_every_history_is_right[{group}]": "further seeds" for group in range(1, 8)},
     "tests/simulate/test_simulate.py::test_a_failing_history_is_made_smaller": "a tool of the simulation",
     "tests/simulate/test_simulate.py::test_a_seed_has_one_trace": "tests the simulation",
     "tests/checker/test_checker.py::test_what_comes_out_is_what_was_committed[1001]": "further seeds",
@@ -326,9 +326,22 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 def scope(test: str) -> str:
-    """What is run by one process: a file, or all of tests/spark."""
+    """What is run by one process: a file, or half of tests/spark."""
     file = of_file(test)
-    return "tests/spark" if file.startswith("tests/spark/") else file
+    return f"tests/spark {halves_of_spark().get(file, 1)}" if file.startswith("tests/spark/") else file
+
+
+@cache
+def halves_of_spark() -> Mapping[str, int]:
+    """The files of tests/spark that the gate runs, each with the half that it is in: 1 or 2, which take about as long."""
+    costs = {file: cost for file, cost in recorded().items() if file.startswith("tests/spark/") and not left_out(file)}
+    halves: dict[str, int] = {}
+    sums = {1: 0.0, 2: 0.0}
+    for file in sorted(costs, key=lambda file: -costs[file]):
+        half = min(sums, key=lambda half: sums[half])
+        halves[file] = half
+        sums[half] += costs[file]
+    return halves
 
 
 class ByServer(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from confluent_kafka.serialization import MessageField, SerializationContext
 from tests.e2e.lab import LOGGED, Lab
-from tests.kafka.consume import read_committed
+from tests.kafka.consume import await_committed, read_committed
 
 from minercdc.local.ports import free_port
 from minercdc.local.schema_registry import LocalRegistry
@@ -62,10 +62,8 @@ def avro_records(url: str, brokers: str, topic: str, *, keys: bool = True) -> li
 def deliver(lab: Lab, config: Path, topic: str, count: int) -> None:
     """Run a connector until a topic has so many records."""
     with lab.run(config) as connector:
-        deadline = time.monotonic() + 60
-        while len(read_committed(lab.brokers, topic)) < count:
-            assert time.monotonic() < deadline, connector.story()
-            time.sleep(0.1)
+        found = await_committed(lab.brokers, topic, lambda messages: len(messages) >= count, 60)
+        assert len(found) >= count, connector.story()
         connector.stop_in_order()
 
 

@@ -20,7 +20,7 @@ from tests.e2e.lab import LOGGED, Lab
 from tests.e2e.test_avro import WIDE, as_json, avro_records, converters, deliver, without_times
 from tests.e2e.test_signals import signalling
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.kafka.consume import read_committed
+from tests.kafka.consume import await_committed, read_committed
 from tests.unit.messages.formats.protoc import message_class
 
 from minercdc.errors import RecordSchemaError, SinkError
@@ -343,10 +343,8 @@ def test_every_example_writes_its_format(
             monkeypatch.setenv(f"MINERCDC_{side}_CONVERTER_APICURIO_REGISTRY_URL", own)
     topic = f"{name}.SHOP.ORDERS"
     with MinerCdc(["run", str(example)], tmp_path / "run.log") as connector:
-        deadline = time.monotonic() + 60
-        while not (found := read_committed(broker.bootstrap_servers, topic)):
-            assert time.monotonic() < deadline, connector.story()
-            time.sleep(0.1)
+        found = await_committed(broker.bootstrap_servers, topic, bool, 60)
+        assert found, connector.story()
         connector.stop_in_order()
     rows = ROWS[example.stem](registry.url, broker.bootstrap_servers, topic, found)
     with shop.connect("shop", "shop") as connection, connection.cursor() as cursor:

@@ -36,10 +36,7 @@ def source(lab: Lab, table: str = "T") -> dict[int, str | None]:
 
 
 def await_equal(lab: Lab, table: str = "T", timeout: float = 40) -> None:
-    deadline = time.monotonic() + timeout
-    while (found := folded(lab.topics.records(lab.topic(table)))) != source(lab, table):
-        assert time.monotonic() < deadline, f"{table} is {source(lab, table)}, its topic {found}"
-        time.sleep(0.1)
+    lab.topics.await_records(lab.topic(table), lambda records: folded(records) == source(lab, table), timeout)
 
 
 def await_notice(lab: Lab, type_: str, identity: str = "") -> dict[str, Any]:

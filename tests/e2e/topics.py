@@ -10,7 +10,7 @@ from typing import Any
 
 from confluent_kafka import OFFSET_END, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from tests.kafka.consume import read_committed
+from tests.kafka.consume import await_committed, read_committed
 
 from minercdc.stream.offset import Offset
 from minercdc.stream.offset_json import offset_from_bytes
@@ -47,13 +47,15 @@ class Topics:
 
         :param enough: how many, or a question about them.
         """
-        deadline = time.monotonic() + timeout
-        while True:
-            found = self.records(topic)
-            if len(found) >= enough if isinstance(enough, int) else enough(found):
-                return found
-            assert time.monotonic() < deadline, f"not in time; {topic} has {found[-3:]}"
-            time.sleep(0.05)
+
+        def is_enough(messages: list[Message]) -> bool:
+            found = [parsed(message) for message in messages]
+            return len(found) >= enough if isinstance(enough, int) else enough(found)
+
+        messages = await_committed(self.brokers, topic, is_enough, timeout)
+        found = [parsed(message) for message in messages]
+        assert is_enough(messages), f"not in time; {topic} has {found[-3:]}"
+        return found
 
     def delete(self, topic: str) -> None:
         """The topic is gone when this returns."""

@@ -16,7 +16,7 @@ from tests.simulate.shrinking import shrink
 from tests.simulate.world import simulate
 
 SEEDS = int(os.environ.get("MINERCDC_SIMULATED", "100"))
-_GROUPS = 4
+_GROUPS = 8
 # A change of the engine gives seeds other histories. Then these are tried, long ones without faults for what is rare.
 _OTHERS = [*(Plan(seed, python=True) for seed in range(1, 60)), *(Plan(seed, 60, 0, python=True) for seed in range(1, 150))]
 

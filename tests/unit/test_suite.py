@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.changed import RULES, targets
-from tests.durations import Spent, of_directory, over_budget
+from tests.durations import Spent, of_directory, over_budget, recorded, tree_cpu_seconds
 from tests.gate import LEFT_OUT, left_out, other_strategies, scope
 from tests.mutants import ROOT, mutants
 from tests.whole import PARTS, Result, result_of, table
@@ -115,8 +115,19 @@ def test_a_file_over_its_budget_is_named() -> None:
     assert [line.split(" took")[0] for line in lines] == ["over budget: a", "no budget: d"]
 
 
-def test_the_lakes_tests_share_a_session() -> None:
-    assert scope("tests/spark/test_lake.py::test") == scope("tests/spark/test_direct.py::test")
+def test_what_containers_take_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.durations.elsewhere", [lambda: 1000.0, lambda: 500.0])
+    assert tree_cpu_seconds() > 1500
+
+
+def test_the_lakes_tests_share_two_sessions_that_have_about_as_much_to_do() -> None:
+    costs: dict[str, float] = {}
+    for file, cost in recorded().items():
+        if file.startswith("tests/spark/") and not left_out(file):
+            costs[scope(f"{file}::test")] = costs.get(scope(f"{file}::test"), 0.0) + cost
+    assert costs.keys() == {"tests/spark 1", "tests/spark 2"}
+    assert max(costs.values()) < 1.2 * min(costs.values())
+    assert scope("tests/spark/test_notebook.py::test") in costs, "a file without a budget"
     assert scope("tests/e2e/test_plan.py::test") == "tests/e2e/test_plan.py"
 
 

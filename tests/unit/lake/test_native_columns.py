@@ -11,6 +11,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.spark.test_lake_types import CASES, Case, handling_of, values_of
 from tests.unit.lake.test_row_values import ZONED, column_of
 
@@ -135,7 +136,7 @@ MEMBERS = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.sampled_from(TYPES), MEMBERS, st.booleans())
 def test_any_member_has_the_value_of_the_python_decoder_or_is_left(case: Case, member: object, ascii_only: bool) -> None:
     text = json.dumps(member, ensure_ascii=ascii_only, separators=(",", ":"))
@@ -203,7 +204,7 @@ def test_another_text_is_left_to_sql(value: str) -> None:
         read(plan_of([NAME]), value)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.binary(max_size=60), st.sampled_from([AFTER + "}", '{"before":null,"after":{"ID":-12,"NAME":"\\u00e9"}}']), st.data()
 )
@@ -232,7 +233,7 @@ CHANGES = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(CHANGES, st.integers(1, 5))
 def test_the_last_change_of_each_key_is_kept(changes: list[Change], size: int) -> None:
     batches = [batch_of(changes[at : at + size]) for at in range(0, len(changes), size)]
