@@ -57,7 +57,7 @@ def test_an_entry_means_the_test_and_its_cases_only(monkeypatch: pytest.MonkeyPa
 
 
 def test_both_strategies_are_run_by_turns() -> None:
-    file = "tests/sandbox_capture/test_x.py::"
+    file = "tests/sandbox_capture/test_capture.py::"
     alike = [f"{file}test_{name}[{case}]" for name in "ab" for case in ("uncommitted-1", "committed-1")]
     apart = [
         f"{file}test_c[uncommitted]",
@@ -65,7 +65,7 @@ def test_both_strategies_are_run_by_turns() -> None:
         f"{file}test_d[uncommitted-2]",
         f"{file}test_e[open-committed]",
     ]
-    others = [f"tests/e2e/test_x.py::test_a[{case}]" for case in ("uncommitted", "committed")]
+    others = [f"tests/e2e/test_plan.py::test_a[{case}]" for case in ("uncommitted", "committed")]
     assert other_strategies([*alike, *apart, *others]) == {alike[1], alike[2]}
 
 
