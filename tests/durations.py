@@ -1,7 +1,7 @@
 """Where the tests' time goes: CPU seconds and seconds of each test and fixture, with all processes that they started.
 
-CPU time is that of the worker and its descendants, so a server that a session shares counts for the test that works it. A process whose
-parent has ended (a container's) is not seen. ``MINERCDC_DURATIONS=FILE`` writes what was measured; ``python -m tests.durations FILE ...``
+CPU time is that of the worker and its descendants, so a server that a session shares counts for the test that works it, and that of the
+containers of an engine that the tests started. Another process whose parent has ended is not seen. ``MINERCDC_DURATIONS=FILE`` writes what was measured; ``python -m tests.durations FILE ...``
 prints the tables. The closing lines of a run name each file that took twice what ``tests/durations.json`` has for it; no test fails by time.
 """
 
@@ -27,8 +27,12 @@ _PROPERTY = "durations"
 _LEAST_SECONDS = 10.0
 
 
+elsewhere: list[Callable[[], float]] = []
+"""CPU seconds of processes that belong to the tests and descend from none of theirs: an engine's containers."""
+
+
 def tree_cpu_seconds() -> float:
-    """CPU seconds, of user and system, of this process and all its descendants, those it has waited for included."""
+    """CPU seconds, of user and system, of this process and all its descendants, those it has waited for included, and of `elsewhere`."""
     ticks, open_pids = 0, [os.getpid()]
     while open_pids:
         pid = open_pids.pop()
@@ -44,7 +48,7 @@ def tree_cpu_seconds() -> float:
                 open_pids += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
             except OSError:
                 continue
-    return ticks / _TICKS
+    return ticks / _TICKS + sum(seconds() for seconds in elsewhere)
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +20,7 @@ from docker.errors import DockerException
 _LONGEST_SOCKET = 107  # bytes of a unix socket's path
 _START_SECONDS = 60.0
 _STOP_SECONDS = 60.0
+_CGROUPS = Path("/sys/fs/cgroup")
 _PACKAGES = {"dockerd": "docker.io", "docker": "docker.io", "docker-compose": "docker-compose", "iptables": "iptables"}
 
 
@@ -125,6 +127,46 @@ def _remove(directory: Path) -> None:
     for place in reversed([place for place in mounted if place.startswith(f"{directory}/")]):  # the engine leaves some
         command(_program("umount"), place)
     shutil.rmtree(directory)
+
+
+def build_program() -> tuple[str, dict[str, str]]:
+    """A `docker` that builds by BuildKit, with its environment; where none does, the first one, which has the engine build.
+
+    A client of version 19.03 to 20.10 has it built in, a later one as the plugin buildx. BuildKit builds no stage that is not needed, and makes
+    layers of the results only.
+    """
+    for directory in os.environ.get("PATH", "").split(os.pathsep):
+        if (docker := shutil.which("docker", path=directory)) and _has_buildkit(docker):
+            return docker, {**os.environ, "DOCKER_BUILDKIT": "1"}
+    return "docker", dict(os.environ)
+
+
+def containers_cpu_seconds() -> float:
+    """CPU seconds of what engines have run in containers since this machine began, whose processes are no descendants of an engine's; what
+    BuildKit runs is one. 0 where the cgroups tell nothing."""
+    return _cgroup_cpu_seconds("docker") - _cgroup_cpu_seconds("docker/buildkit")
+
+
+def _cgroup_cpu_seconds(name: str) -> float:
+    try:
+        return int((_CGROUPS / "cpuacct" / name / "cpuacct.usage").read_text()) / 1e9
+    except OSError:  # not cgroups of version 1
+        pass
+    try:
+        said = (_CGROUPS / name / "cpu.stat").read_text()
+    except OSError:  # its containers are in cgroups of systemd's, or it has had none
+        return 0.0
+    return int(said.split("usage_usec ")[1].split()[0]) / 1e6
+
+
+def _has_buildkit(docker: str) -> bool:
+    if not subprocess.run([docker, "buildx", "version"], capture_output=True, check=False).returncode:
+        return True
+    said = subprocess.run(
+        [docker, "version", "--format", "{{.Client.Version}}"], capture_output=True, text=True, check=False
+    ).stdout
+    found = re.match(r"(\d+)\.", said)
+    return found is not None and 19 <= int(found[1]) < 23
 
 
 def _has_compose() -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.changed import RULES, targets
-from tests.durations import Spent, of_directory, over_budget, recorded
+from tests.durations import Spent, of_directory, over_budget, recorded, tree_cpu_seconds
 from tests.gate import LEFT_OUT, left_out, scope
 from tests.mutants import ROOT, mutants
 from tests.whole import PARTS, Result, result_of, table
@@ -100,6 +100,11 @@ def test_a_file_over_its_budget_is_named() -> None:
     spent = {"a": Spent(1, 30), "b": Spent(1, 30), "c": Spent(1, 3), "d": Spent(1, 30)}
     lines = list(over_budget(spent, {"a": 14.9, "b": 15.0, "c": 1.0}))
     assert [line.split(" took")[0] for line in lines] == ["over budget: a", "no budget: d"]
+
+
+def test_what_containers_take_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.durations.elsewhere", [lambda: 1000.0, lambda: 500.0])
+    assert tree_cpu_seconds() > 1500
 
 
 def test_the_lakes_tests_share_two_sessions_that_have_about_as_much_to_do() -> None:
