@@ -59,9 +59,13 @@ COPY --from=slim /opt/minercdc /opt/minercdc
 COPY --from=source /opt/minercdc/lib/python3.11/site-packages/minercdc /opt/minercdc/lib/python3.11/site-packages/minercdc
 COPY --from=source /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox
 
+# `minercdc` is installed: pip adds what these extras need, and builds nothing of ours again. PySpark comes as sources; its wheel is used
+# once, and not compressed.
 FROM packages AS lake-packages
 ENV MINERCDC_CACHE=/opt/minercdc/cache
-RUN /opt/minercdc/bin/pip install --no-cache-dir --constraint constraints.txt ./sandbox '.[sandbox,local,lake]'
+RUN printf '[bdist_wheel]\ncompression = stored\n' > /tmp/stored.cfg \
+    && DIST_EXTRA_CONFIG=/tmp/stored.cfg /opt/minercdc/bin/pip install --no-cache-dir --constraint constraints.txt 'minercdc[local,lake]' \
+    && rm /tmp/stored.cfg
 COPY src/minercdc/errors.py src/minercdc/errors.py
 COPY src/minercdc/local src/minercdc/local
 RUN PYTHONPATH=src /opt/minercdc/bin/python -m minercdc.local.prepare \

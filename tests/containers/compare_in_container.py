@@ -14,7 +14,8 @@ from minercdc.local.demo.compare import differences, free_numbers, read_oracle, 
 from minercdc.local.spark import local_spark
 
 oracledb.defaults.fetch_decimals = True
-spark = local_spark("compare")
+interpreted = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}  # sooner for few rows
+spark = local_spark("compare", settings=interpreted)
 for line in sys.stdin:
     owner = line.strip()
     rows, found = 0, []

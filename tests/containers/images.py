@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import ssl
-import subprocess
 import tempfile
 from pathlib import Path
 
-from tests.containers.engine import EngineError, command, install
+from tests.containers.engine import EngineError, build_program, command, install
 
 ROOT = Path(__file__).parents[2]
 CONNECTOR, LAKE = "minercdc:local", "minercdc-lake:local"
@@ -27,13 +27,11 @@ def build(may_make_base: bool) -> None:
     with (ROOT / "Dockerfile").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the processes of one test run share the engine
         base = _base(may_make_base)
-        for target, image in (
-            ("lake", LAKE),
-            ("connector", CONNECTOR),
-        ):  # an engine without BuildKit builds both for the lake
+        builder, environment = build_program()
+        for target, image in (("lake", LAKE), ("connector", CONNECTOR)):  # without BuildKit the first build makes both
             arguments = ["--build-arg", f"BASE={base}", "--build-arg", "NATIVE=required"]
             options = ["--network", "host", *arguments, "--target", target, "--tag", image]
-            command("docker", "build", *options, str(ROOT), seconds=_BUILD_SECONDS)
+            command(builder, "build", *options, str(ROOT), seconds=_BUILD_SECONDS, env=environment)
 
 
 def present(image: str) -> bool:
@@ -71,17 +69,25 @@ def _make_base() -> None:
     """Debian with Python 3.11, and the certificates that this machine trusts, since a build may go through its proxy."""
     if os.geteuid():
         raise EngineError(f"no registry gives {OFFICIAL_BASE}, and making a base takes root")
-    install(["debootstrap"])
-    with tempfile.TemporaryDirectory(prefix="minercdc-base-") as root:
-        packages = "python3,python3-venv,python-is-python3,ca-certificates"
-        command("debootstrap", "--variant=minbase", f"--include={packages}", "bookworm", root, env=_with_sbin())
-        trusted = os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
-        if trusted:
-            (Path(root) / _CERTIFICATES).write_bytes(Path(trusted).read_bytes())
-        names = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
-        environment = " ".join(f"{name}=/{_CERTIFICATES}" for name in names)
-        with subprocess.Popen(["tar", "-C", root, "-c", "."], stdout=subprocess.PIPE) as archive:
-            command("docker", "import", "-c", f"ENV {environment}", "-", OWN_BASE, stdin=archive.stdout)
+    install(["mmdebstrap"])
+    packages = "python3,python3-venv,python-is-python3,ca-certificates"
+    options = [
+        "--variant=minbase",
+        f"--include={packages}",
+        '--aptopt=Acquire::Languages "none"',
+        "--dpkgopt=force-unsafe-io",
+    ]
+    options.append("--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr")  # without it a package merges it, which takes Perl
+    options += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale")]
+    trusted = os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
+    if trusted:
+        options.append(f"--customize-hook=upload {shlex.quote(trusted)} /{_CERTIFICATES}")
+    names = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
+    environment = " ".join(f"{name}=/{_CERTIFICATES}" for name in names)
+    with tempfile.TemporaryDirectory(prefix="minercdc-base-") as directory:
+        archive = f"{directory}/base.tar"
+        command("mmdebstrap", *options, "bookworm", archive, env=_with_sbin())
+        command("docker", "import", "-c", f"ENV {environment}", archive, OWN_BASE)
 
 
 def _with_sbin() -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -13,13 +14,15 @@ from tests.containers.images import LAKE
 from tests.containers.stack import Stack
 
 _EQUAL_SECONDS = 1800.0  # ends what hangs only: beside all other tests the lake may need minutes for its first batch
-_PAUSE_SECONDS = 2.0  # a comparison takes processor time from the lake
+_MERGE_SECONDS = 15.0  # after these it is compared whatever the lake says: it says nothing where no table has changed
+_REACHED = re.compile(r"all tables are at SCN (\d+)")
 
 
 class LakeReader:
     """A container with the lake's volume read-only, which reads the source by its published port; it outlives the services."""
 
     def __init__(self, stack: Stack) -> None:
+        self._stack = stack
         program = Path(__file__).with_name("compare_in_container.py").read_text(encoding="utf-8")
         given = [
             "--volume",
@@ -58,7 +61,16 @@ class LakeReader:
         :raises AssertionError: some do at the end.
         """
         deadline = time.monotonic() + _EQUAL_SECONDS
+        self._await_merge()
         while (found := self.compare())["differences"]:
             assert time.monotonic() < deadline, found
-            time.sleep(_PAUSE_SECONDS)
+            self._await_merge()
         return int(found["rows"])
+
+    def _await_merge(self) -> None:
+        """Wait until the lake says that it is where the source is now: a comparison takes processor time from it."""
+        scn, deadline = self._stack.scn(), time.monotonic() + _MERGE_SECONDS
+        while time.monotonic() < deadline:
+            if any(int(reached) >= scn for reached in _REACHED.findall(self._stack.log("lake-sandbox"))):
+                return
+            time.sleep(1)

@@ -21,6 +21,7 @@ from minercdc.local.ports import free_port
 SERVICES = ("kafka", "sandbox", "connector-sandbox", "lake-sandbox")
 FILES = ("compose.yaml", "compose/local.yaml")
 HEALTHY_SECONDS = 900.0  # ends what hangs only
+_POLL_SECONDS = 1.0  # a question to the engine starts a process: a tenth of a second of CPU
 
 
 def compose_program() -> list[str] | None:
@@ -37,7 +38,7 @@ def await_true(what: str, condition: Callable[[], object], seconds: float = HEAL
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.2)
+        time.sleep(_POLL_SECONDS)
 
 
 def await_said(container: str, text: str, seconds: float, since: int = 0) -> int:
@@ -137,8 +138,10 @@ class Stack:
     def await_healthy(self, service: str) -> None:
         """:raises AssertionError: it does not get healthy in time; with its log."""
 
+        container = self.container(service)
+
         def healthy() -> bool:
-            return bool(self.inspect(service)["State"]["Health"]["Status"] == "healthy")
+            return command("docker", "inspect", "--format", "{{.State.Health.Status}}", container).strip() == "healthy"
 
         try:
             await_true(f"{service} is healthy", healthy)
@@ -170,3 +173,10 @@ class Stack:
     def connect(self) -> oracledb.Connection:
         """To the shop, by the database's published port."""
         return oracledb.connect(user="SHOP", password="shop", dsn=f"localhost:{self.oracle_port}/ORCLPDB1")
+
+    def scn(self) -> int:
+        """The database's current SCN."""
+        dsn = f"localhost:{self.oracle_port}/ORCLPDB1"
+        with oracledb.connect(user="SYSTEM", password="oracle", dsn=dsn) as connection, connection.cursor() as cursor:
+            (found,) = cursor.execute("SELECT CURRENT_SCN FROM V$DATABASE")
+        return int(found[0])

@@ -59,14 +59,6 @@ def topic(stack: Stack) -> Chain:
     return Chain().take(read_committed(stack.brokers, "shop.SHOP.PARCELS"))
 
 
-def scn_of(stack: Stack) -> int:
-    dsn = f"localhost:{stack.oracle_port}/ORCLPDB1"
-    with oracledb.connect(user="SYSTEM", password="oracle", dsn=dsn) as connection, connection.cursor() as cursor:
-        row = cursor.execute("SELECT CURRENT_SCN FROM V$DATABASE").fetchone()
-    assert row
-    return int(row[0])
-
-
 def table_keys(stack: Stack) -> set[str]:
     with stack.connect() as connection, connection.cursor() as cursor:
         return {f'{{"ID":{key}}}' for (key,) in cursor.execute("SELECT ID FROM PARCELS")}
@@ -158,12 +150,12 @@ def test_a_lake_loses_nothing_when_workers_are_killed_in_the_middle_of_a_task(st
         with writer(stack) as writing:
             cluster.await_merge(0)
             cluster.kill_working()
-            before = scn_of(stack)
+            before = stack.scn()
             await_written(writing, 30)
             cluster.await_merge(before)
             cluster.add_worker()
             cluster.kill_working()
-        last = scn_of(stack)
+        last = stack.scn()
         with stack.connect() as connection, connection.cursor() as cursor:
             cursor.execute("UPDATE CUSTOMERS SET NAME = 'Barbara' WHERE CUSTOMER_ID = 1")
             connection.commit()

@@ -17,7 +17,7 @@ TABLE = """CREATE TABLE PARCELS (ID NUMBER(18) PRIMARY KEY, LABEL VARCHAR2(80), 
 LOGGED = "ALTER TABLE PARCELS ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
 _INSERT = "INSERT INTO PARCELS VALUES (:1, :2, :3, :4, :5, :6, :7, :8)"
 _EPOCH = datetime(2026, 11, 20, 9, 15)
-_PAUSE_SECONDS = 0.02
+_PAUSE_SECONDS = 0.1  # services take a minute to come up again, and all that is written meanwhile is read
 
 
 class Writer:
