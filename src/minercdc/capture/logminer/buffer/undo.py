@@ -365,7 +365,7 @@ def _of_insert(rows: Undoable, undo: LogMinerRow) -> list[int]:
 
 def _of_update(rows: Undoable, undo: LogMinerRow, large: frozenset[str] | None) -> list[int]:
     """The places of the rows of the UPDATE that is undone; [] when they are not there."""
-    if large and (places := _of_update_behind(rows, undo, large)):
+    if large and (places := _of_update_before_large(rows, undo, large)):
         return places
     statement = _Statement(undo, large)
     for seen in _backwards(rows, undo):
@@ -386,7 +386,7 @@ def _of_update(rows: Undoable, undo: LogMinerRow, large: frozenset[str] | None) 
     return statement.places
 
 
-def _of_update_behind(rows: Undoable, undo: LogMinerRow, large: frozenset[str]) -> list[int]:
+def _of_update_before_large(rows: Undoable, undo: LogMinerRow, large: frozenset[str]) -> list[int]:
     """The places of the UPDATE that is undone and of later ones of nothing but large values, [] where that is not how it lies. The undo row
     of those may have looked like that of a change which is not seen, as where NULL was set to NULL; but what is later is undone first."""
     parsed = parsed_row(undo)
