@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterator
+from typing import Final
 
 from tests.sandbox_capture.lab import Lab
 
@@ -13,6 +14,8 @@ from minercdc.errors import MiningSessionError, TransientSourceError
 from minercdc.schema.tables import Tables
 from minercdc.stream.events import ChangeEvent, Event, Progress, SchemaChange
 from minercdc.stream.offset import Position
+
+_MOST_EVENTS: Final = 20_000
 
 
 class Connector:
@@ -41,7 +44,19 @@ class Connector:
         for _ in range(events):
             self._read(commit=self._chance.random() < 0.5)
 
-    def _report_reading(self, events: int) -> None:
+    def read_on(self) -> None:
+        """Read until a pass has read all redo that there is, and the next one what that ended with: a number of events says nothing of
+        that, since some only say that LogMiner is waited for."""
+        passes = self._lab.counters.mining.passes
+        self._report_reading("three passes")
+        until = passes.count + 3  # the first one may be under way
+        for _ in range(_MOST_EVENTS):
+            if passes.count >= until:
+                return
+            self._read(commit=self._chance.random() < 0.5)
+        raise AssertionError("three passes did not end")
+
+    def _report_reading(self, events: int | str) -> None:
         self._script.append(f"connector: read {events}, {'committed' if self._lab.committed else 'uncommitted'} mode")
 
     def _read(self, *, commit: bool) -> Event | None:
@@ -72,7 +87,7 @@ class Connector:
 
     def until(self, marker: int) -> None:
         """Read until the marker's row has been committed."""
-        for _ in range(20_000):
+        for _ in range(_MOST_EVENTS):
             event = self._read(commit=True)
             if isinstance(event, Progress) and event.committed and self._has(marker):
                 return

@@ -192,7 +192,7 @@ MUTATIONS: dict[str, Mutation] = {
     "open transactions do not hold the offset back": Mutation(_resume_at_the_last_row, 1),
     "open transactions do not hold the beginning of committed mode back": Mutation(_begin_at_what_is_open_now, 16),
     "rows are selected by SCN": Mutation(_rows_by_scn),
-    "rows of the marked record are taken again": Mutation(_marked_record_again, 5),
+    "rows of the marked record are taken again": Mutation(_marked_record_again, undoing=True),
     "redo addresses of threads are compared": Mutation(_threads_mixed_up),
     "one thread's commits count as delivered in all": Mutation(_one_mark_of_commits),
     "what is committed after a pass began does not wait": Mutation(_later_commits_do_not_wait, 4),

@@ -155,7 +155,7 @@ def _undo_in_a_later_pass(workload: Workload, connector: Connector, place: int) 
     """LogMiner does not see the START of the transaction then, so undo rows have a partial XID. Where large values are not read, one
     is undone, too."""
     workload.change_after_savepoint(place)
-    connector.pump(30)
+    connector.read_on()
     workload.undo_to_savepoint(place)
     if workload.unseen:
         workload.undo_unseen(place)

@@ -140,9 +140,7 @@ class Workload:
         elif choice < 0.91:
             self._run_admin("alter system switch logfile")
         elif choice < 0.96:
-            verb = "release" if self._held else "hold"
-            self._held = not self._held
-            self._run_admin(f"call dbms_sandbox.{verb}_strand('{self.schema}')")
+            self._hold()
         else:
             self._ddl(session)
 
@@ -163,13 +161,17 @@ class Workload:
             self._commit(session)
 
     def change_after_savepoint(self, place: int) -> None:
-        """A session changes something, sets its savepoint, and changes more."""
+        """A session changes something, sets its savepoint, and changes more; a checkpoint has that written, so that redo ends with a
+        change which is not committed."""
         session = self._sessions[place]
         self._change(session)
         self._run(session, "savepoint s")
         session.savepoint = len(session.done)
         for _ in range(3):
             self._change(session)
+        if self._held:
+            self._hold()
+        self._run_admin("alter system checkpoint")
 
     def undo_to_savepoint(self, place: int) -> None:
         """A session takes back what it changed since its savepoint, if it has one."""
@@ -241,6 +243,12 @@ class Workload:
 
     def _say(self, line: str) -> None:
         self.script.append(line)
+
+    def _hold(self) -> None:
+        """Hold the schema's redo back, or have it written that is held."""
+        verb = "release" if self._held else "hold"
+        self._held = not self._held
+        self._run_admin(f"call dbms_sandbox.{verb}_strand('{self.schema}')")
 
     def _run_admin(self, statement: str) -> None:
         self._say(f"admin: {statement}")

@@ -326,6 +326,31 @@ def test_undo_of_an_unsupported_row(miner: Miner) -> None:
     assert changes(miner.read(redo.rows)) == [("c", "1")]
 
 
+@pytest.mark.parametrize("given", ["NULL", "EMPTY_CLOB()", "'abc'"])
+def test_a_large_value_that_was_the_same_before_is_undone_before_what_is_older(unseen: Miner, given: str) -> None:
+    """Its undo row sets it to what it was, as that of a change that is not seen would."""
+    redo = Redo()
+    redo.start(A)
+
+    def update(sets: str, where: str = "", **other: Any) -> None:
+        sql = f'update "LAB"."DOC" set {sets}{where}'
+        redo.dml(OpCode.UPDATE, A, sql, table="DOC", object_id=80, row_id="r1", **other)
+
+    def of(key: int) -> str:
+        return f""" where "ID" = '{key}' and "T" = 't'"""
+
+    update(""""T" = 'kept'""", of(1))
+    update(""""ID" = '2'""", of(1))
+    update(""""ID" = '1'""", of(2))
+    update(f'"C" = {given}', of(1))
+    update(""""ID" = '3'""", of(1))
+    for sets in (""""ID" = '1'""", f'"C" = {given}', """"ID" = '2'""", """"ID" = '1'"""):
+        update(sets, rollback=1)
+    redo.commit(A)
+    events = [event for event in unseen.read(redo.rows) if isinstance(event, ChangeEvent)]
+    assert [(event.op.value, event.after and event.after[:2]) for event in events] == [("u", ("1", "kept"))]
+
+
 def test_a_row_with_the_placeholder_has_the_rowid_that_its_statement_ends_with(unseen: Miner) -> None:
     """Where rows of large values are not selected: tables without a key are known by their ROWIDs."""
     redo = Redo()

@@ -39,6 +39,17 @@ def test_nothing_is_confirmed_before_it_is_stored() -> None:
     assert stream.confirmations.due(0) == Place(104, 2)
 
 
+def test_what_follows_the_confirmed_waits_until_it_is_stored_too() -> None:
+    stream = Stream()
+    stream.confirmations.stored(stream.transaction(104, 101, 105))
+    second = stream.transaction(112, 111, 113)
+    assert stream.confirmations.due(0) == Place(104, 2)
+    stream.transaction(120, 119, 121)
+    assert stream.confirmations.due(0) is None
+    stream.confirmations.stored(second)
+    assert stream.confirmations.due(0) == Place(112, 2)
+
+
 def test_the_last_block_waits_until_no_more_of_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(confirmation, "monotonic", lambda: now)

@@ -365,6 +365,8 @@ def _of_insert(rows: Undoable, undo: LogMinerRow) -> list[int]:
 
 def _of_update(rows: Undoable, undo: LogMinerRow, large: frozenset[str] | None) -> list[int]:
     """The places of the rows of the UPDATE that is undone; [] when they are not there."""
+    if large and (places := _of_update_before_large(rows, undo, large)):
+        return places
     statement = _Statement(undo, large)
     for seen in _backwards(rows, undo):
         if seen.row.code == OpCode.INTERNAL:
@@ -382,6 +384,27 @@ def _of_update(rows: Undoable, undo: LogMinerRow, large: frozenset[str] | None) 
         if not goes_on:
             break
     return statement.places
+
+
+def _of_update_before_large(rows: Undoable, undo: LogMinerRow, large: frozenset[str]) -> list[int]:
+    """The places of the UPDATE that is undone and of later ones of nothing but large values, [] where that is not how it lies. The undo row
+    of those may have looked like that of a change which is not seen, as where NULL was set to NULL; but what is later is undone first."""
+    parsed = parsed_row(undo)
+    if parsed is None or not has_row_id(undo) or parsed.new.keys() <= large:
+        return []
+    later: list[int] = []
+    for seen in _backwards(rows, undo):
+        if seen.of not in (None, undo.row_id):
+            continue
+        update = parsed_row(seen.row) if seen.row.code == OpCode.UPDATE and has_row_id(seen.row) else None
+        if update is None or seen.of is None:
+            return []
+        if not (update.new.keys() <= large and update.new.keys().isdisjoint(parsed.new)):
+            changed = {name for name, value in update.new.items() if update.old.get(name) != value}
+            fits = changed <= parsed.new.keys() <= update.new.keys()
+            return [*later, *seen.places] if later and fits else []
+        later += seen.places
+    return []
 
 
 class _Statement:
