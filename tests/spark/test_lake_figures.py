@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,10 @@ def test_figures_count_what_was_read_and_merged_and_name_what_is_in_trouble(
         assert (bad.merged, bad.waiting, bad.failures) == (0, 4, 1)
         assert "not change events" in bad.failure
         assert bad.lag(1000.0) == 1000.0 - 104  # the commit time of its first row
+        deadline = time.monotonic() + 60
+        while figures.records < 7:  # Spark reports later what it has read itself
+            assert time.monotonic() < deadline, "Spark reported no micro-batch"
+            time.sleep(0.1)
     finally:
         lake.stop()
     assert figures.records == 7

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -197,6 +198,19 @@ def test_a_micro_batch_is_appended_once(spark: SparkSession, tmp_path: Path) -> 
         checksum.unlink()
     assert not log.append_rows(rows, "w", 13, spark)
     assert log.append_rows(rows, "w", 14, spark)
+
+
+def test_commits_of_several_threads_in_one_session_take_no_spark_job(spark: SparkSession, tmp_path: Path) -> None:
+    """As of the stream's thread and of the one that merges: to the change log, and to the lake's record."""
+    session, rows = own_session(spark), pa.table({"n": pa.array([1], pa.int64())})
+    kept = kept_by_delta(parse_properties(NEEDED).lake)
+    tables = [DeltaLogTable(session, str(tmp_path / name), {}, kept) for name in ("one", "other")]
+    before = jobs_of(spark)
+    with ThreadPoolExecutor(2) as pool:
+        for made in (6, 0):
+            done = pool.map(lambda table: [table.append_here(rows, Once("w", number)) for number in range(6)], tables)
+            assert [found.count(True) for found in done] == [made, made]
+    assert jobs_of(spark) == before
 
 
 def test_a_micro_batch_without_rows_makes_the_change_log(spark: SparkSession, tmp_path: Path) -> None:

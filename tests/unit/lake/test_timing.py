@@ -11,7 +11,7 @@ from minercdc.lake.merge.scheduler import has_rested
 from minercdc.lake.stream.marks import until_mark
 
 
-@pytest.mark.parametrize("interval", [0.6, 2.0, 60.0])
+@pytest.mark.parametrize("interval", [0.6, 2.0, 7.0])
 def test_a_mark_is_asked_for_once_shortly_before_each_trigger(interval: float) -> None:
     now = asked = 1_796_000_000.3
     moments: list[float] = []
@@ -25,6 +25,11 @@ def test_a_mark_is_asked_for_once_shortly_before_each_trigger(interval: float) -
     triggers = [moment // interval * interval + interval for moment in moments]
     assert [round(after - before, 3) for before, after in pairwise(triggers)] == [interval] * 4
     assert all(0 < trigger - moment <= 0.16 for trigger, moment in zip(triggers, moments, strict=True))
+
+
+def test_of_rare_triggers_a_mark_is_asked_for_in_between_too() -> None:
+    assert until_mark(asked=60.5, now=61.0, interval=60.0) == pytest.approx(9.5)
+    assert until_mark(asked=115.0, now=116.0, interval=60.0) == pytest.approx(3.85)
 
 
 def test_after_a_micro_batch_the_next_mark_is_that_before_the_next_trigger() -> None:

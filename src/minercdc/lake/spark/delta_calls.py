@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from minercdc.lake.spark.jvm import java_class
-from minercdc.lake.spark.own_sessions import active
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.table.format import NO_TABLE
 
@@ -17,21 +15,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _COMMIT = re.compile(r"\d{20}\.")  # files of the log: a commit, or a checkpoint
-_IN_CHECKSUM = ("spark.databricks.delta.allFilesInCrc.enabled", "spark.databricks.delta.checksumDVMetrics.enabled")
-
-
-@contextmanager
-def own_commits(spark: SparkSession) -> Iterator[None]:
-    """Have Delta's commits within run no query for the checksum of a version: it would list the files of a new table by one, and count the rows
-    that are marked as deleted once a table may have such."""
-    for name in _IN_CHECKSUM:
-        spark.conf.set(name, "false")
-    try:
-        with active(spark):
-            yield
-    finally:
-        for name in _IN_CHECKSUM:
-            spark.conf.unset(name)
 
 
 def size_of(spark: SparkSession, name: str) -> tuple[int, int]:

@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 CASE_SENSITIVE = "spark.sql.caseSensitive"
 CODEC = "spark.sql.parquet.compression.codec"
-# What the tables' names and times need in every session.
 _SESSION_SETTINGS = {
+    # What the tables' names and times need in every session.
     CASE_SENSITIVE: "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",  # of what Python workers decode: a row may have some kilobytes
+    # In the checksum of a version Delta would list the files of a new table, and count the rows that are marked as deleted, by queries of
+    # seconds. They are off for good, since several threads commit in a session at once.
+    "spark.databricks.delta.allFilesInCrc.enabled": "false",
+    "spark.databricks.delta.checksumDVMetrics.enabled": "false",
 }
 
 

@@ -25,6 +25,7 @@ _INITIAL = re.compile(r"initial-(\d+)")  # id of the snapshot of what the initia
 
 _BEFORE_TRIGGER_S = 0.15
 _FREQUENT_S = 0.5
+_SELDOM_S = 10.0  # an SCN without changes is not older
 
 Ends = Mapping[tuple[str, int], int]  # (topic, partition) -> offset that its next record will have
 
@@ -66,7 +67,7 @@ def until_mark(asked: float, now: float, interval: float) -> float:
         step, left = _FREQUENT_S, asked + _FREQUENT_S - now
     else:
         trigger = (asked + _BEFORE_TRIGGER_S + 0.01) // interval * interval + interval  # the one after that of the last mark
-        step, left = interval, trigger - _BEFORE_TRIGGER_S - now
+        step, left = interval, min(trigger - _BEFORE_TRIGGER_S, asked + _SELDOM_S) - now
     return left if left <= step else 0.0  # the clock was set back
 
 

@@ -22,12 +22,11 @@ from minercdc.lake.spark.delta_calls import (
     exists,
     listed,
     newest_version,
-    own_commits,
     size_of,
 )
 from minercdc.lake.spark.hadoop_files import HadoopFiles
 from minercdc.lake.spark.jvm import java_class
-from minercdc.lake.spark.own_sessions import CODEC
+from minercdc.lake.spark.own_sessions import CODEC, active
 from minercdc.lake.spark.sql import quoted, unquoted
 from minercdc.lake.table.columns import CDC, DropColumn, Step, TableColumn, lake_comment
 from minercdc.lake.table.delta_features import (
@@ -180,7 +179,7 @@ class DeltaTable:
         if schema is None:
             return False
         properties = {**self._features.of_new_table(columns), **self._kept}
-        with own_commits(self._spark), suppress(UnknownDelta):
+        with active(self._spark), suppress(UnknownDelta):
             transaction = DeltaTransaction(self._spark, delta_log(self._spark, self.path))
             if not transaction.is_first:
                 return False
@@ -235,7 +234,8 @@ class DeltaTable:
         properties = {**self._features.of_new_table(columns), **self._kept}
         with self._saying(applied):
             if mode == "mirror" and not there:
-                self._write_new(rows, properties)
+                # Not an overwrite, which runs a job for the files of before.
+                rows.write.format("delta").mode("append").options(**properties).save(self.path)
             elif there and self.mode() == mode:  # its properties stay
                 rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(self.path)
             else:  # a property of ours takes SQL
@@ -243,12 +243,6 @@ class DeltaTable:
                 rows.createOrReplaceTempView("minercdc_rows")
                 form = _form(mode, {**properties, **kept, **self._said})
                 self._spark.sql(f"CREATE OR REPLACE TABLE {self.name} {form} AS SELECT * FROM minercdc_rows")
-
-    def _write_new(self, rows: DataFrame, properties: Mapping[str, str]) -> None:
-        """Make the table of these rows. Delta runs no job for the files of the version before, as it does for an overwrite and
-        for its checksum."""
-        with own_commits(self._spark):
-            rows.write.format("delta").mode("append").options(**properties).save(self.path)
 
     def refuse_names(self, columns: Sequence[TableColumn]) -> None:
         """Raise LakeError when a name needs a column mapping, which is forbidden and which the table does not have."""
@@ -319,7 +313,7 @@ class DeltaTable:
         """See `LakeTable`."""
         if (codec := self._spark.conf.get(CODEC)) not in CODECS or find_spec("pyroaring") is None:
             return False
-        with own_commits(self._spark), suppress(UnknownDelta):
+        with active(self._spark), suppress(UnknownDelta):
             transaction = DeltaTransaction(self._spark, delta_log(self._spark, self.path))
             return self._merge_of(transaction, codec).run(changes, applied.to_json())
         return False

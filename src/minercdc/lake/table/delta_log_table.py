@@ -8,9 +8,9 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from minercdc.lake.spark.delta_calls import compact, delta_log, exists, newest_version, own_commits, size_of
+from minercdc.lake.spark.delta_calls import compact, delta_log, exists, newest_version, size_of
 from minercdc.lake.spark.hadoop_files import HadoopFiles
-from minercdc.lake.spark.own_sessions import CODEC
+from minercdc.lake.spark.own_sessions import CODEC, active
 from minercdc.lake.spark.sql import quoted
 from minercdc.lake.table.delta_retention import keep_versions, remove_log_files
 from minercdc.lake.table.format import Once, RowsAsked
@@ -84,7 +84,7 @@ class DeltaLogTable:
             return None
         names = [name for name in self._properties.get(_STATISTICS, "").split(",") if name]
         append = DeltaAppend(HadoopFiles(self._spark, self.path), names, codec=codec, spark=str(self._spark.version))
-        with own_commits(self._spark), suppress(UnknownDelta):
+        with active(self._spark), suppress(UnknownDelta):
             transaction = DeltaTransaction(self._spark, delta_log(self._spark, self.path))
             return append.run(transaction, rows, once, self._properties)
         return None

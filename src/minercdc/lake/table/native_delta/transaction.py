@@ -134,9 +134,8 @@ class DeltaTransaction:
                 made = checksum.get().setTransactions() if checksum.isDefined() else checksum
                 if not made.isDefined():
                     return None
-                self._of_delta.readTxn().addOne(
-                    writer
-                )  # as `txnVersion` does: an append of the writer at the same time is a conflict
+                # As `txnVersion` does: an append of the writer at the same time is a conflict.
+                self._of_delta.readTxn().addOne(writer)
                 each = (made.get().apply(i) for i in range(int(made.get().size())))
                 return next((int(one.version()) for one in each if str(one.appId()) == writer), -1)
         except UnknownDelta:
