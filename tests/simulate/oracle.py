@@ -418,6 +418,7 @@ _ANSWERS: Final[list[tuple[str, Callable[..., Rows], tuple[str, ...]]]] = [
     ("MIN(LAST_REDO_CHANGE#)", _written, _LOST),
     ("SELECT THREAD#, LAST_REDO_CHANGE#", _last_redo, _LOST),
     ("SELECT THREAD#, STATUS", _threads, _LOST),
+    ("'cluster_database'", lambda *_: [(0,)], ()),
     ("CURRENT_SCN", _current_scn, _LOST),
     ("RESETLOGS_CHANGE#", lambda *_: [(7, 1)], ()),
     ("CON_DBID", lambda *_: [(7,)], ()),
