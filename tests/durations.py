@@ -206,10 +206,11 @@ def report(tests: Mapping[str, list[Any]]) -> Iterable[str]:
 
 def directories(tests: Mapping[str, list[Any]]) -> Iterable[str]:
     """The table of CONTRIBUTING: each directory with what the gate runs of it and with all its tests."""
-    from tests.gate import left_out  # as a plugin it has to be loaded by pytest first
+    from tests.gate import left_out, other_strategies  # as a plugin it has to be loaded by pytest first
 
     yield from ("| directory | tests | CPU s | of them in the gate | CPU s |", "|---|--:|--:|--:|--:|")
     gate = {test: spent for test, spent in tests.items() if not left_out(test)}
+    gate = {test: gate[test] for test in gate.keys() - other_strategies(gate)}
     whole, part = by_group(tests, of_directory), by_group(gate, of_directory)
     counts, gate_counts = Counter(map(of_directory, tests)), Counter(map(of_directory, gate))
     for name in sorted(whole, key=lambda name: -whole[name].cpu):
