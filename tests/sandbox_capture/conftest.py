@@ -12,6 +12,12 @@ from tests.sandbox_capture.pdbs import Pdbs, two_pdbs
 from minercdc.capture.logminer.session import host_clock
 
 
+@pytest.fixture(params=[False, True], ids=["uncommitted", "committed"])
+def committed(request: pytest.FixtureRequest) -> bool:
+    """How LogMiner is read: what takes it holds for both ways, unless it says otherwise."""
+    return bool(request.param)
+
+
 @pytest.fixture
 def pdbs(fresh_sandbox: SandboxProcess, tmp_path: Path) -> Iterator[Pdbs]:
     with two_pdbs(fresh_sandbox, tmp_path) as made:

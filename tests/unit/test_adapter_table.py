@@ -107,7 +107,7 @@ EVIDENCE: dict[str, dict[str, str]] = {
         **_each(_HISTORY, *_REPLICATORS),
     },
     "several redo threads (RAC)": {
-        **_each(f"{_MINED}test_two_redo_threads_are_read_as_one_history", *_MINER),
+        **_each("sandbox_capture/test_redo_threads.py::test_two_redo_threads_are_read_as_one_history", *_MINER),
         "flashback": "checker/test_flashback.py::test_both_adapters_fold_to_what_was_committed",
         **_each("", *_REPLICATORS),  # "no" by OpenLogReplicator's own word, and not known of the other
         "txlog": "checker/test_txlog.py::test_the_last_images_are_the_tables",
