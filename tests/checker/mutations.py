@@ -178,7 +178,7 @@ def _large_values_from_the_mark(patch: pytest.MonkeyPatch) -> None:
 
 def _undo_of_pieces_by_row(patch: pytest.MonkeyPatch) -> None:
     """A change that consists of several rows is undone as if it were one."""
-    patch.setattr(undo_module, "PLACEHOLDER_ROW_ID", "none")
+    patch.setattr(undo_module, "has_row_id", lambda row: row.row_id is not None)
     patch.setattr(undo_module, "LARGE_CODES", frozenset[int]())
 
 

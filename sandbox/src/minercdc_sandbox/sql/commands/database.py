@@ -102,10 +102,14 @@ def _undo_retention(session: SqlSession, value: str, at: int) -> None:
 
 
 def _goldengate(session: SqlSession, value: str, at: int) -> None:
-    if value not in ("TRUE", "FALSE"):
-        raise OraError(922, "missing or invalid option", at)
-    session.catalog.goldengate = value == "TRUE"
+    session.catalog.goldengate = _truth(value, at)
     session.catalog.version += 1
+
+
+def _truth(value: str, at: int) -> bool:
+    if value.upper() not in ("TRUE", "FALSE"):
+        raise OraError(922, "missing or invalid option", at)
+    return value.upper() == "TRUE"
 
 
 def _recorded(name: str) -> Callable[[SqlSession, str, int], None]:
@@ -124,9 +128,7 @@ def _recorded(name: str) -> Callable[[SqlSession, str, int], None]:
 
 
 def _cluster_database(session: SqlSession, value: str, at: int) -> None:
-    if value.upper() not in ("TRUE", "FALSE"):
-        raise OraError(922, "missing or invalid option", at)
-    session.catalog.parameters = {**session.catalog.parameters, "cluster_database": value.upper()}
+    session.catalog.parameters = {**session.catalog.parameters, "cluster_database": str(_truth(value, at)).upper()}
     session.catalog.version += 1
 
 
