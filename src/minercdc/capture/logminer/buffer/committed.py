@@ -176,7 +176,7 @@ class CommittedAssembly:
         given_up = frozenset(xid.hex() for xid in self._given_up)
         start = self._start
         base = threads, start.start_scn, start.snapshot_scn, start.resetlogs
-        return LogMinerPosition(*base, given_up, pdbs=start.pdbs, dbid=start.dbid, con_dbids=start.con_dbids)
+        return LogMinerPosition(*base, given_up, pdbs=start.pdbs, dbid=start.dbid, pdb_ids=start.pdb_ids)
 
     def open(self) -> list[Transaction]:
         """Always empty: LogMiner holds back what is not committed."""
