@@ -95,7 +95,6 @@ def source(
 
 DELETED: Answers = {"A.DELETED": [(3,)], "MIN(A.FIRST_TIME)": [(NOW - timedelta(hours=2),)], "SYSDATE FROM DUAL": [(NOW,)]}
 DATABASE = {**database.OF_REDO, **database.OF_TABLES}
-BINARY = [("NLS_COMP", "BINARY"), ("NLS_SORT", "BINARY")]
 GIB = 1 << 30
 BROKEN: list[tuple[str, Answers, dict[str, str], str, str]] = [
     ("force-logging", {"V$DATABASE": [("NO",)]}, {}, "NOLOGGING", "ALTER DATABASE FORCE LOGGING;"),
@@ -171,13 +170,6 @@ BROKEN: list[tuple[str, Answers, dict[str, str], str, str]] = [
         "RETENTION GUARANTEE",
     ),
     ("pga-limit", {"V$PARAMETER": [(str(GIB),)]}, {}, "PGA_AGGREGATE_LIMIT is 1024 MiB", "PGA_AGGREGATE_LIMIT = 2048M"),
-    (
-        "comparison",
-        {"NLS_SESSION_PARAMETERS": [("NLS_COMP", "LINGUISTIC"), ("NLS_SORT", "BINARY_CI")]},
-        {},
-        "NLS_COMP=LINGUISTIC, NLS_SORT=BINARY_CI",
-        "NLS_COMP = BINARY NLS_SORT = BINARY",
-    ),
     ("character-set", {"NLS_CHARACTERSET": [("TH8TISASCII9",)]}, {}, "TH8TISASCII9", "redo_log_catalog"),
     (
         "pdb-open",
@@ -215,7 +207,6 @@ HOLDING: list[tuple[str, Answers, dict[str, str]]] = [
     ("undo-errors", {"V$UNDOSTAT": [(None, None)]}, {}),
     ("pga-limit", {"V$PARAMETER": [(str(2 * GIB),)]}, {}),
     ("pga-limit", {"V$PARAMETER": [("0",)]}, {}),
-    ("comparison", {"NLS_SESSION_PARAMETERS": BINARY}, {}),
     ("character-set", {"NLS_CHARACTERSET": [("AL32UTF8",)]}, {}),
     ("pdb-open", {"V$PDBS": [("PDB", "READ WRITE", "NO")], "SYS_CONTEXT": [(3,)]}, {}),
     ("grant-flush-table", {"USER_TABLES": [(1,)]}, {"minercdc_log_mining_flush_table": "FLUSH"}),

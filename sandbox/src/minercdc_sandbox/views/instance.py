@@ -240,6 +240,12 @@ def _nls(nls: Nls) -> dict[str, str]:
     }
 
 
+def _calendar(session: ViewSession) -> dict[str, str]:
+    """NLS_CALENDAR, which is recorded only: dates are printed in the Gregorian calendar in any case."""
+    found = session.settings.parameters.get("NLS_CALENDAR")
+    return {} if found is None else {"NLS_CALENDAR": found}
+
+
 _CHARACTER_SETS = {"NLS_CHARACTERSET": "AL32UTF8", "NLS_NCHAR_CHARACTERSET": "AL16UTF16"}
 
 
@@ -255,12 +261,12 @@ def _nls_database(session: ViewSession) -> Iterator[Row]:
 
 
 def _nls_session(session: ViewSession) -> Iterator[Row]:
-    for name, value in _nls(session.settings.nls).items():
+    for name, value in {**_nls(session.settings.nls), **_calendar(session)}.items():
         yield {"PARAMETER": name, "VALUE": value}
 
 
 def _nls_parameters(session: ViewSession) -> Iterator[Row]:
-    for name, value in (_nls(session.settings.nls) | _CHARACTER_SETS).items():
+    for name, value in (_nls(session.settings.nls) | _calendar(session) | _CHARACTER_SETS).items():
         yield {"PARAMETER": name, "VALUE": value, "CON_ID": 0}
 
 

@@ -199,16 +199,6 @@ def pga_limit(source: ExaminedSource) -> Iterator[Finding]:
         yield advice("pga-limit", problem, fix)
 
 
-def comparison(source: ExaminedSource) -> Iterator[Finding]:
-    """One finding, advice, when NLS_COMP or NLS_SORT of the session is other than BINARY."""
-    sql = "SELECT PARAMETER, VALUE FROM NLS_SESSION_PARAMETERS WHERE PARAMETER IN ('NLS_COMP', 'NLS_SORT')"
-    found = {str(name): str(value) for name, value in source.rows(sql, "reading the session's NLS settings")}
-    if found != {"NLS_COMP": "BINARY", "NLS_SORT": "BINARY"}:
-        shown = ", ".join(f"{name}={value}" for name, value in sorted(found.items()))
-        fix = "database.initial.statements=ALTER SESSION SET NLS_COMP = BINARY NLS_SORT = BINARY"
-        yield advice("comparison", f"sessions of {source.user} do not compare text by its bytes: {shown}", fix)
-
-
 def known_character_set(source: ExaminedSource) -> Iterator[Finding]:
     """One finding, advice, when the database's character set is not known here: the rule `character-set`."""
     if (found := character_set(source.connection)) not in CHARACTER_SETS:
@@ -254,7 +244,6 @@ OF_TABLES: Final[Mapping[str, Examine]] = {
     "nologging-tables": nologging_tables,
     "undo-retention": undo_retention,
     "undo-errors": undo_errors,
-    "comparison": comparison,
     "character-set": known_character_set,
     "pdb-open": pdb_open,
 }
