@@ -32,7 +32,7 @@ class Answering:
         pass
 
     def execute(self, sql: str, _: object = None) -> Answering:
-        found = next((rows for view, rows in self._answers.items() if view in sql), [])
+        found: Any = next((rows for view, rows in self._answers.items() if view in sql), [])
         if isinstance(found, Exception):
             raise found
         self._rows = found
