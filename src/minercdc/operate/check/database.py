@@ -148,7 +148,9 @@ def log_groups(source: ExaminedSource) -> Iterator[Finding]:
 
 def old_transactions(source: ExaminedSource) -> Iterator[Finding]:
     """One finding, advice, when archived logs were deleted, and the oldest open transaction began before the oldest one that
-    is left."""
+    is left; none where LogMiner does not read the redo. The root would not show transactions of a pluggable database."""
+    if not source.mines:
+        return
     reach = activity.archive_reach(source.connection)
     if not activity.deletes_archived(source.connection):
         return
@@ -235,13 +237,13 @@ OF_REDO: Final[Mapping[str, Examine]] = {
     "archive-lag": archive_lag,
     "log-switches": log_switches,
     "log-groups": log_groups,
-    "old-transactions": old_transactions,
     "pga-limit": pga_limit,
 }
 """The functions of the rules that are examined in the root of the source, where LogMiner reads redo."""
 
 OF_TABLES: Final[Mapping[str, Examine]] = {
     "nologging-tables": nologging_tables,
+    "old-transactions": old_transactions,
     "undo-retention": undo_retention,
     "undo-errors": undo_errors,
     "character-set": known_character_set,
