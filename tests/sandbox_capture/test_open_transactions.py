@@ -117,14 +117,15 @@ def test_no_stream_begins_while_a_transaction_is_in_doubt(lab: Lab, rows: bool) 
     assert Reader(lab).take_snapshot(with_rows=rows).until_marker(1).changes() == []
 
 
-def test_a_transaction_in_doubt_counts_as_open(lab: Lab) -> None:
+def test_a_transaction_in_doubt_counts_as_open(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
     local_id = doubt(lab)
     transactions = DatabaseTransactions([lambda: connect(lab.config, "pdb")])
     with connect(lab.config, "root") as root, closing(transactions):
         usn, slot, sequence = map(int, local_id.split("."))
         xid = usn.to_bytes(2, "little") + slot.to_bytes(2, "little") + sequence.to_bytes(4, "little")
         assert transactions.xids(root) == {xid}
-        assert transactions.oldest_undecided_scn(root) == 0
+        assert [transactions.oldest_undecided_scn(root) for _ in range(3)] == [0, 0, 0]
+        assert [record.levelname for record in caplog.records if "holds the position back" in record.message] == ["WARNING"]
         end(lab, "rollback", local_id)
         assert transactions.xids(root) == set()
         assert transactions.oldest_undecided_scn(root) > 0

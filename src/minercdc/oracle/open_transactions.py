@@ -14,6 +14,7 @@ from typing import TypeVar
 import oracledb
 
 from minercdc.errors import PrerequisiteError, TransientSourceError
+from minercdc.oracle.codes import IN_DOUBT
 from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.scn import current_scn, oldest_open_scn, oldest_undecided_scn, open_transactions, refuse_in_doubt
 from minercdc.stream.events import Scn
@@ -32,6 +33,7 @@ class DatabaseTransactions:
 
     def __init__(self, connects: Sequence[Connect]) -> None:
         self._kept = [KeptConnection(connect) for connect in connects]
+        self._held = False
 
     def oldest_undecided_scn(self, connection: oracledb.Connection) -> Scn:
         """An SCN at or before the start of every transaction that is open now or begins later; 0 where that cannot be said: a
@@ -40,11 +42,11 @@ class DatabaseTransactions:
         :param connection: to the database that writes the redo.
         :raises SourceError, PrerequisiteError: V$TRANSACTION cannot be read for another reason.
         """
-        if not self._kept:
-            return oldest_undecided_scn(connection)
         now = current_scn(connection)
-        found = self._asked(oldest_undecided_scn)
-        return Scn(0) if found is None else min(now, *found)
+        found = self._asked(oldest_undecided_scn) if self._kept else [oldest_undecided_scn(connection)]
+        oldest = Scn(0) if found is None else min(now, *found)
+        self._held = warn_of_doubt(found is not None and not oldest, warned=self._held)
+        return oldest
 
     def xids(self, connection: oracledb.Connection) -> set[bytes] | None:
         """XIDs of the open transactions, also of those in doubt; None where a database is not open. As `oldest_undecided_scn`."""
@@ -79,6 +81,13 @@ class DatabaseTransactions:
             _log.info("the open transactions of a database are not known: %s", error.message)
             kept.close()
             return None
+
+
+def warn_of_doubt(doubted: bool, *, warned: bool) -> bool:
+    """Log a warning when a transaction in doubt holds the position back, unless that was `warned` of; returns `doubted`."""
+    if doubted and not warned:
+        _log.warning("a transaction in doubt holds the position back: its redo is needed until it is decided. %s", IN_DOUBT)
+    return doubted
 
 
 def oldest_open_in(connection: oracledb.Connection, connects: Sequence[Connect], *, doubted: bool = False) -> Scn | None:
