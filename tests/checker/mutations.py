@@ -24,6 +24,7 @@ from minercdc.capture.logminer.logs.redo_logs import NO_BOUND
 from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.capture.logminer.tables.partitions import Partitions
+from minercdc.oracle.open_transactions import DatabaseTransactions
 from minercdc.oracle.scn import current_scn
 from minercdc.schema.table import TableId
 from minercdc.schema.tables import Tables
@@ -56,7 +57,7 @@ def _resume_at_the_last_row(patch: pytest.MonkeyPatch) -> None:
 
 
 def _begin_at_what_is_open_now(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(capture_module, "oldest_undecided_scn", lambda connection: current_scn(connection))
+    patch.setattr(DatabaseTransactions, "oldest_undecided_scn", lambda _, connection: current_scn(connection))
 
 
 def _rows_by_scn(patch: pytest.MonkeyPatch) -> None:

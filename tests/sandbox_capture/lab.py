@@ -216,7 +216,9 @@ class Lab:
         return missing(lambda: connect(self.config, "root"), position, self.mining, self.files, self.rules())
 
     def mine_from(self, scn: int) -> int:
-        return mine_from(lambda: connect(self.config, "root"), scn, self.sandbox.service)
+        return mine_from(
+            lambda: connect(self.config, "root"), scn, self.sandbox.service, (lambda: connect(self.config, "pdb"),)
+        )
 
     def time_zone(self) -> str:
         with connect(self.config, "pdb") as connection:

@@ -34,7 +34,7 @@ class Grant:
 @dataclass(slots=True)
 class User:
     """A user of one container, or a common user (`C##..`, SYS, SYSTEM), which is one object in all containers. `password` is clear
-    text, `created` host seconds since the epoch; `locked`, `expired`: ORA-28000, ORA-28001; `proxies`: who may log on in its place."""
+    text, `created` host seconds since the epoch; `locked`, `expired`: ORA-28000, ORA-28001; `proxies`: who may log on in its place; `container_data`: CONTAINER_DATA is ALL."""
 
     name: str
     password: str
@@ -47,6 +47,7 @@ class User:
     default_tablespace: str = "USERS"
     oracle_maintained: bool = False
     proxies: set[str] = field(default_factory=set)
+    container_data: bool = False
 
     def has(self, privilege: str) -> bool:
         """Whether a system privilege or role was granted to the user itself, or DBA or ALL PRIVILEGES; what roles bring does not
@@ -58,13 +59,15 @@ class User:
 @dataclass(slots=True)
 class Container:
     """A container: its users and roles by name, objects by (owner, name), `dropped` tables by BIN$ name, package `bodies`.
-    `dbid` and `guid` are as in V$CONTAINERS; `open_mode` is READ WRITE, READ ONLY or MOUNTED."""
+    `dbid` and `guid` are as in V$CONTAINERS; `open_mode` is READ WRITE, READ ONLY or MOUNTED. `resets`: SCNs of each OPEN RESETLOGS
+    of it alone: the one that it went back to, and of its begin and end."""
 
     con_id: int
     name: str
     dbid: int
     guid: bytes
     open_mode: str = "READ WRITE"
+    resets: list[tuple[int, int, int]] = field(default_factory=list)
     users: dict[str, User] = field(default_factory=dict)
     tables: dict[tuple[str, str], Table] = field(default_factory=dict)
     dropped: dict[str, Table] = field(default_factory=dict)

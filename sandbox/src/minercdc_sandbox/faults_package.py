@@ -11,12 +11,14 @@
     call dbms_sandbox.release_strand('APP')
     call dbms_sandbox.start_late('APP')          START of APP's next transaction follows its first change
     call dbms_sandbox.start_phantom()            a START whose XID is all zero, and which nothing ends
+    call dbms_sandbox.leave_in_doubt('APP')      APP's open transactions are prepared, and lost by their sessions: COMMIT FORCE ends them
     call dbms_sandbox.meet_commits(2)            the next two commits wait for each other and take one SCN
     call dbms_sandbox.hide_addresses('APP')      RS_ID of the undo rows of APP's transactions is all zeros, as of some in the field, until ..
     call dbms_sandbox.show_addresses('APP')
     call dbms_sandbox.close_thread(2)            that instance goes down: its sessions are killed, its redo thread closed
     call dbms_sandbox.open_thread(2)
     call dbms_sandbox.reset_logs()               as after an incomplete recovery: other sessions killed, log sequences from 1 on
+    call dbms_sandbox.reset_pdb('ORCLPDB1')      as after its recovery and OPEN RESETLOGS: its sessions killed, a new incarnation; its rows stay
     call dbms_sandbox.jump_clock(3600)           host time moves by as many seconds
     call dbms_sandbox.grow_pga('APP', 1000000)   the views show as many bytes more for each session APP has now
     call dbms_sandbox.open_standby()             a physical standby, opened read only: service ORCLSTBY of the root
@@ -41,6 +43,7 @@ import os
 import signal
 
 from minercdc_sandbox.arguments import Arguments, Body, Out, procedures
+from minercdc_sandbox.catalog import ROOT
 from minercdc_sandbox.downstream import ForeignLogs
 from minercdc_sandbox.faults import Fault
 from minercdc_sandbox.interfaces import OraError
@@ -101,6 +104,16 @@ def _locked(body: Body) -> Body:
 
 def _meet_commits(session: ViewSession, arguments: Arguments) -> None:
     session.storage.meet(arguments.integer("COMMITS") or 0)
+
+
+def _leave_in_doubt(session: ViewSession, arguments: Arguments) -> None:
+    """As after a crash between the two phases of a commit. A query shows rows as they were before (Oracle: ORA-01591)."""
+    username = _user(arguments)
+    for other in list(session.database.sessions.values()):
+        transaction = other.client.transaction
+        if other.user == username and transaction is not None and transaction.active:
+            session.storage.strands.bind(transaction)
+            transaction.in_doubt, other.client.transaction = True, None
 
 
 def _grow_pga(session: ViewSession, arguments: Arguments) -> None:
@@ -175,6 +188,20 @@ def _reset_logs(session: ViewSession, arguments: Arguments) -> None:
         session.storage.free_lobs()
 
 
+def _reset_pdb(session: ViewSession, arguments: Arguments) -> None:
+    name = arguments.text("NAME").upper()
+    found = [one for one in session.catalog.containers.values() if one.name == name and one.con_id > ROOT]
+    if not found:
+        raise OraError(65011, f"Pluggable database {name} does not exist.")
+    [pdb] = found
+    for other in list(session.database.sessions.values()):
+        if other.container == pdb.con_id:
+            other.kill()
+    with session.storage.lock:
+        back_to = session.database.clock.current
+        pdb.resets.append((back_to, session.database.clock.advance(), session.database.clock.advance()))
+
+
 _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "FAIL_CALL": (("CODE", *_CALL), _fail_call),
     "DROP_CONNECTION": (_CALL, lambda s, a: _add_fault(s, a, drop=True)),
@@ -187,6 +214,7 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "RELEASE_STRAND": (("USERNAME",), _locked(lambda s, a: s.storage.strands.release(_user(a)))),
     "START_LATE": (("USERNAME",), lambda s, a: s.storage.strands.starting_late.add(_user(a))),
     "START_PHANTOM": ((), _locked(lambda s, a: s.storage.strands.start_phantom(s.client))),
+    "LEAVE_IN_DOUBT": (("USERNAME",), _locked(_leave_in_doubt)),
     "MEET_COMMITS": (("COMMITS",), _meet_commits),
     "HIDE_ADDRESSES": (("USERNAME",), lambda s, a: s.database.redo.addressless.add(_user(a))),
     "SHOW_ADDRESSES": (("USERNAME",), lambda s, a: s.database.redo.addressless.discard(_user(a))),
@@ -195,6 +223,7 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "OPEN_THREAD": (("THREAD",), _locked(lambda s, a: s.database.redo.open_thread(a.integer("THREAD") or 0))),
     "JUMP_CLOCK": (("SECONDS",), lambda s, a: s.database.clock.jump(a.number("SECONDS") or 0.0)),
     "RESET_LOGS": ((), _reset_logs),
+    "RESET_PDB": (("NAME",), _reset_pdb),
     "OPEN_STANDBY": (("REAL_TIME",), _open_standby),
     "STALL_APPLY": ((), _stall_apply),
     "RESUME_APPLY": ((), _resume_apply),

@@ -89,7 +89,7 @@ SELECT PARAMETER, VALUE FROM NLS_SESSION_PARAMETERS
 @pytest.mark.parametrize("statement", STATEMENTS, ids=range(len(STATEMENTS)))
 def test_connectors_statements_run(root: oracledb.Connection, statement: str) -> None:
     rows = rows_of(root, statement)
-    may_be_empty = ("V$ARCHIVED_LOG", "V$LOG_HISTORY", "V$LOGMNR", "DICTIONARY_BEGIN")
+    may_be_empty = ("V$PDBS", "V$ARCHIVED_LOG", "V$LOG_HISTORY", "V$LOGMNR", "DICTIONARY_BEGIN")
     assert rows or any(name in statement for name in may_be_empty)
 
 
@@ -186,16 +186,76 @@ def test_logs_follow_a_switch(sandbox: SandboxProcess, root: oracledb.Connection
     assert rows_of(root, "select next_change# from v$log where status = 'CURRENT'") == [(18446744073709551615,)]
 
 
-def test_open_transactions(app: oracledb.Connection, root: oracledb.Connection) -> None:
+def test_open_transactions(app: oracledb.Connection, sandbox: SandboxProcess) -> None:
     app.cursor().execute("insert into item (id, name) values (1, 'a')")
-    ((xid, start, scn),) = rows_of(root, "select t.xid, t.start_scn, d.current_scn from v$transaction t, v$database d")
-    assert isinstance(xid, bytes)
-    assert len(xid) == 8
-    assert isinstance(start, int)
-    assert isinstance(scn, int)
-    assert start < scn
+    with sandbox.connect(service=sandbox.root_service) as root:
+        sql = "select t.xid, t.start_scn, d.current_scn from v$transaction t, v$database d"
+        ((xid, start, scn),) = rows_of(root, sql)
+        assert isinstance(xid, bytes)
+        assert len(xid) == 8
+        assert isinstance(start, int)
+        assert isinstance(scn, int)
+        assert start < scn
+        app.rollback()
+        assert rows_of(root, "select count(*) from v$transaction") == [(0,)]
+
+
+def test_the_root_shows_pluggable_databases_by_container_data(
+    app: oracledb.Connection, root: oracledb.Connection, sandbox: SandboxProcess
+) -> None:
+    """Security Guide, "Container Data Objects": of a common user without it, rows of the root only."""
+    counts = ("v$transaction", "v$pdbs", f"cdb_tables where owner = '{app.username.upper()}'")
+    app.cursor().execute("insert into item (id, name) values (1, 'a')")
+    with sandbox.connect("c##minercdc", "minercdc") as inside, sandbox.connect(service=sandbox.root_service) as admin:
+        for view in counts:
+            assert rows_of(root, f"select count(*) from {view}") == [(0,)]
+            assert rows_of(inside, f"select count(*) from {view}") != [(0,)]
+        admin.cursor().execute("alter user c##minercdc set container_data = all container = current")
+        for view in counts:
+            assert rows_of(root, f"select count(*) from {view}") != [(0,)]
+        admin.cursor().execute("alter user c##minercdc set container_data = default container = current")
+        assert rows_of(root, "select count(*) from v$transaction") == [(0,)]
+        with pytest.raises(oracledb.DatabaseError, match="ORA-03001"):
+            admin.cursor().execute("alter user c##minercdc set container_data = all for v$session")
     app.rollback()
-    assert rows_of(root, "select count(*) from v$transaction") == [(0,)]
+
+
+@pytest.mark.parametrize(("how", "left"), [("commit", 1), ("rollback", 0)])
+def test_a_transaction_in_doubt_is_ended_by_force(
+    app: oracledb.Connection, sandbox: SandboxProcess, how: str, left: int
+) -> None:
+    with sandbox.connect() as admin, admin.cursor() as cursor:
+        cursor.execute("create table doubted (id number)")
+        cursor.execute(f"grant all on doubted to {app.username}")
+        app.cursor().execute("insert into system.doubted values (1)")
+        cursor.execute(f"call dbms_sandbox.leave_in_doubt('{app.username.upper()}')")
+        assert rows_of(admin, "select count(*) from v$transaction") == [(0,)]
+        ((local_id, state),) = rows_of(admin, "select local_tran_id, state from dba_2pc_pending")
+        assert state == "prepared"
+        with pytest.raises(oracledb.DatabaseError, match="ORA-01591"):
+            cursor.execute("lock table doubted in exclusive mode wait 10")
+        with (
+            sandbox.connect("c##minercdc", "minercdc") as other,
+            pytest.raises(oracledb.DatabaseError, match="ORA-01031"),
+        ):
+            other.cursor().execute(f"{how} force '{local_id}'")
+        with pytest.raises(oracledb.DatabaseError, match="ORA-02058"):
+            cursor.execute(f"{how} force '1.2.3'")
+        cursor.execute(f"{how} force '{local_id}'")
+        assert rows_of(admin, "select count(*) from dba_2pc_pending") == [(0,)]
+        assert rows_of(admin, "select count(*) from doubted") == [(left,)]
+        cursor.execute("drop table doubted purge")
+
+
+def test_incarnations_of_a_pluggable_database(fresh_sandbox: SandboxProcess) -> None:
+    sql = "select status, pdb_incarnation#, incarnation_scn, begin_resetlogs_scn, end_resetlogs_scn from v$pdb_incarnation"
+    with fresh_sandbox.connect(service=fresh_sandbox.root_service) as admin:
+        ((status, number, *_),) = rows_of(admin, f"{sql} where con_id = 3")
+        assert (status, number) == ("CURRENT", 0)
+        admin.cursor().execute("call dbms_sandbox.reset_pdb('ORCLPDB1')")
+        first, (status, number, back_to, begin, end) = rows_of(admin, f"{sql} where con_id = 3 order by 2")
+        assert (first[0], status, number) == ("PARENT", "CURRENT", 1)
+        assert first[4] < back_to < begin < end
 
 
 def test_check_constraints_are_shown(sandbox: SandboxProcess) -> None:
@@ -224,8 +284,8 @@ def test_roles_of_ones_own_are_roles(sandbox: SandboxProcess) -> None:
         cursor.execute("drop role reader")
 
 
-def test_statements_and_their_cost(app: oracledb.Connection, root: oracledb.Connection) -> None:
-    with app.cursor() as cursor, root.cursor() as seen:
+def test_statements_and_their_cost(app: oracledb.Connection, sandbox: SandboxProcess) -> None:
+    with app.cursor() as cursor, sandbox.connect(service=sandbox.root_service) as root, root.cursor() as seen:
         cursor.execute("create table counted (id number)")
         for start in (0, 10):
             cursor.executemany("insert into counted values (:1)", [(start + n,) for n in range(5)])

@@ -113,6 +113,17 @@ class CaptureContext:
     open_transactions_topic: KeyedTopic | None = None
     object_ids: ObjectIds | None = None
 
+    @property
+    def places(self) -> dict[str, Callable[[], oracledb.Connection]]:
+        """What opens a connection to where the captured tables are, by the name of the database."""
+        return {pdb.database: pdb.connect for pdb in self.pdbs} or {self.database: self.connect_pdb}
+
+    @property
+    def containers(self) -> tuple[Callable[[], oracledb.Connection], ...]:
+        """What opens a connection to each pluggable database that is captured from the root; () where `connect_root` leads to
+        where the tables are."""
+        return tuple(self.places.values()) if self.config.database.database_pdb_name else ()
+
 
 @dataclass(frozen=True, slots=True)
 class Adapter:

@@ -1,4 +1,4 @@
-"""Whether a stored position is of this database: of its DBID, and of its incarnation."""
+"""Whether a stored position is of this database: of its DBID, and of its incarnation; and of the same pluggable database."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import oracledb
 
 from minercdc.errors import LogGapError, MinerCdcError, PrerequisiteError, SourceError, TransientSourceError
 from minercdc.oracle.present_scn import NOT_THIS_DATABASE
-from minercdc.oracle.scn import DatabaseIdentity, database_identity, one_row
+from minercdc.oracle.scn import DatabaseIdentity, PdbIdentity, database_identity, one_row
 from minercdc.stream.offset import JsonValue, Position
 
 UNKNOWN: Final = DatabaseIdentity(0, 0)
@@ -37,7 +37,7 @@ class DatabasePosition:
     of: DatabaseIdentity = UNKNOWN
 
     def identity_json(self) -> dict[str, JsonValue]:
-        """The part of `to_json` that says the database: `dbid`, `resetlogs` and `con_dbid` as text, without what is not known."""
+        """The part of `to_json` that says the database: `dbid`, `resetlogs`, `con_dbid` .. as text, without what is not known."""
         return {name: str(number) for name, number in self.of._asdict().items() if number}
 
 
@@ -46,22 +46,35 @@ P = TypeVar("P", bound=DatabasePosition)
 
 def identity_of(saved: Mapping[str, Any]) -> DatabaseIdentity:
     """What `DatabasePosition.identity_json` made part of `saved`. Raises ValueError or TypeError for anything else."""
-    return DatabaseIdentity(int(saved.get("dbid", 0)), int(saved.get("resetlogs", 0)), int(saved.get("con_dbid", 0)))
+    return DatabaseIdentity(*(int(saved.get(name, 0)) for name in DatabaseIdentity._fields))
 
 
 def granted_identity(connection: oracledb.Connection) -> DatabaseIdentity:
     """DBID and incarnation of the database; `UNKNOWN` where V$DATABASE is not granted. Raises SourceError when Oracle fails."""
     try:
-        return database_identity(connection)._replace(con_dbid=granted_con_dbid(connection))
+        return DatabaseIdentity(*database_identity(connection)[:2], *granted_pdb(connection))
     except PrerequisiteError:
         return UNKNOWN
 
 
-def granted_con_dbid(connection: oracledb.Connection) -> int:
-    """CON_DBID of the database that a connection is in; 0 where V$DATABASE is not granted, or does not have it. Raises
+def granted_pdb(connection: oracledb.Connection) -> PdbIdentity:
+    """The pluggable database that a connection is in; 0 for each part of which the view is not granted, or does not have it. Raises
     TransientSourceError when the connection is lost."""
+    return PdbIdentity(*(_granted(connection, sql) for sql in _PDB))
+
+
+_HERE: Final = "CON_ID = SYS_CONTEXT('USERENV', 'CON_ID')"
+_PDB: Final = (
+    "SELECT CON_DBID FROM V$DATABASE",
+    f"SELECT MAX(CON_UID) FROM V$PDBS WHERE {_HERE}",
+    # NULL without a row; a first incarnation may have no SCN, or 0.
+    f"SELECT MAX(GREATEST(NVL(END_RESETLOGS_SCN, 1), 1)) FROM V$PDB_INCARNATION WHERE STATUS = 'CURRENT' AND {_HERE}",
+)
+
+
+def _granted(connection: oracledb.Connection, sql: str) -> int:
     try:
-        (found,) = one_row(connection, "SELECT CON_DBID FROM V$DATABASE", "reading the id of the pluggable database")
+        (found,) = one_row(connection, sql, "reading which pluggable database it is")
     except TransientSourceError:
         raise
     except (PrerequisiteError, SourceError):
@@ -69,16 +82,22 @@ def granted_con_dbid(connection: oracledb.Connection) -> int:
     return int(found or 0)
 
 
-def other_pdb(stored: int, present: int, name: str) -> LogGapError | None:
-    """As `difference`, of the CON_DBIDs of a pluggable database `name`, '' for the one that is connected to. Object ids of tables are
-    those of other tables in it."""
-    if not stored or not present or stored == present:
-        return None
+def other_pdb(stored: PdbIdentity, present: PdbIdentity, name: str) -> LogGapError | None:
+    """As `difference`, of a pluggable database `name`, '' for the one that is connected to."""
     what = name or "the pluggable database"
-    return LogGapError(
-        f"the stored position is of {what} with CON_DBID {stored}, but it has CON_DBID {present} now: it was dropped and created again, or is another one",
-        hint=NOT_THIS_DATABASE,
-    )
+    for part, before, now in zip(PdbIdentity._fields, stored, present, strict=True):
+        if before and now and before != now:
+            problem = _PDB_PROBLEMS[part].format(what=what, before=before, now=now)
+            return LogGapError(problem, hint=NOT_THIS_DATABASE)
+    return None
+
+
+_PDB_PROBLEMS: Final = {
+    # Object ids of tables are those of other tables in it.
+    "con_dbid": "the stored position is of {what} with CON_DBID {before}, but it has CON_DBID {now} now: it was dropped and created again, or is another one",
+    "con_uid": "the stored position is of {what} with CON_UID {before}, but it has CON_UID {now} now: it was unplugged and plugged in again, and may have been changed elsewhere",
+    "con_resetlogs": "{what} was opened with RESETLOGS, which ended at SCN {now}, after the stored position: changes that were delivered are taken back by no change in the redo",
+}
 
 
 def difference(stored: DatabaseIdentity, present: DatabaseIdentity) -> LogGapError | None:
@@ -94,7 +113,7 @@ def difference(stored: DatabaseIdentity, present: DatabaseIdentity) -> LogGapErr
             f"the database was opened with RESETLOGS at SCN {present.resetlogs}, after the stored position",
             hint="Redo addresses and SCNs before and after it cannot be compared: remove the offset and take a new snapshot.",
         )
-    return other_pdb(stored.con_dbid, present.con_dbid, "")
+    return other_pdb(stored.pdb, present.pdb, "")
 
 
 def other_database(connection: oracledb.Connection, position: Position) -> LogGapError | None:
@@ -109,28 +128,28 @@ class OfPdbs(Protocol):
     """A position that knows which pluggable databases it is of, one by one."""
 
     @property
-    def con_dbids(self) -> Mapping[str, int]:
-        """CON_DBID by the name of the database; only what is known."""
+    def pdb_ids(self) -> Mapping[str, PdbIdentity]:
+        """Which each is, by the name of the database; only what is known."""
 
 
-def con_dbids(places: Mapping[str, Callable[[], oracledb.Connection]]) -> dict[str, int]:
-    """CON_DBID of each database by its name, without those that cannot be read. Opens connections, and closes them.
+def pdb_ids(places: Mapping[str, Callable[[], oracledb.Connection]]) -> dict[str, PdbIdentity]:
+    """Which each database is, by its name, without those that cannot be read. Opens connections, and closes them.
 
     :param places: opens a connection to each.
     """
     found = {}
     for name, connect in places.items():
         with suppress(MinerCdcError), closing(connect()) as connection:
-            found[name] = granted_con_dbid(connection)
-    return {name: number for name, number in found.items() if number}
+            found[name] = granted_pdb(connection)
+    return {name: one for name, one in found.items() if any(one)}
 
 
 def other_pdbs(places: Mapping[str, Callable[[], oracledb.Connection]], position: Position) -> LogGapError | None:
     """The error that says that one of the databases is another than when the position was stored, returned and not raised; None when
-    they are the same, as far as that is known. `places` as of `con_dbids`."""
-    stored = position.con_dbids if isinstance(position, OfPdbs) else {}
-    present = con_dbids({name: connect for name, connect in places.items() if name in stored})
-    gaps = (other_pdb(stored[name], number, name) for name, number in present.items())
+    they are the same, as far as that is known. `places` as of `pdb_ids`."""
+    stored = position.pdb_ids if isinstance(position, OfPdbs) else {}
+    present = pdb_ids({name: connect for name, connect in places.items() if name in stored})
+    gaps = (other_pdb(stored[name], one, name) for name, one in present.items())
     return next(filter(None, gaps), None)
 
 
@@ -149,9 +168,8 @@ def identified(connection: oracledb.Connection, position: P) -> P:
     present = granted_identity(connection)
     if gap := difference(position.of, present):
         raise gap
-    of = position.of
-    known = DatabaseIdentity(of.dbid or present.dbid, of.resetlogs or present.resetlogs, of.con_dbid or present.con_dbid)
-    return position if known == of else replace(position, of=known)
+    known = DatabaseIdentity(*(stored or now for stored, now in zip(position.of, present, strict=True)))
+    return position if known == position.of else replace(position, of=known)
 
 
 def here(connect: Callable[[], oracledb.Connection], position: P) -> P:

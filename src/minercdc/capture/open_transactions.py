@@ -12,6 +12,7 @@ from time import monotonic
 import oracledb
 
 from minercdc.oracle.kept_connection import KeptConnection
+from minercdc.oracle.open_transactions import warn_of_doubt
 from minercdc.oracle.scn import current_scn, oldest_undecided_scn
 
 _EVERY_SECONDS = 3.0
@@ -30,6 +31,7 @@ class OldestUndelivered:
         self._connection = KeptConnection(connect)
         self._next: tuple[int, int] | None = None  # what `begun` becomes, once so many SCNs are complete
         self._due = monotonic() + _EVERY_SECONDS
+        self._held = False
         self.begun = begun
 
     def look(self, complete_scn: int) -> None:
@@ -50,6 +52,7 @@ class OldestUndelivered:
         self._due = monotonic() + _EVERY_SECONDS
         connection = self._connection.get()
         begun = oldest_undecided_scn(connection)
+        self._held = warn_of_doubt(not begun, warned=self._held)
         self._next = begun, current_scn(connection)
 
     def close(self) -> None:

@@ -149,6 +149,7 @@ ORA: Final[Mapping[int, Known]] = {
     1466: Known(_O, "table definition changed after the SCN"),
     1507: Known(_T, "not mounted (yet)"),
     1555: Known(_O, "undo is gone"),
+    1591: Known(_T, "a row is locked by a transaction in doubt: its two-phase commit is not decided"),
     1652: Known(_T, "no room for a temporary segment"),
     1795: Known(_S, "more than 1000 items in a list"),
     2391: Known(_T, "SESSIONS_PER_USER of the profile is reached"),
@@ -313,6 +314,11 @@ _DPY_HINTS = {
     6003: _SERVICE,
     6005: "Check that the database is running, that database.hostname and database.port are right, and that minercdc.database.protocol fits the port.",
 }
+IN_DOUBT: Final = (
+    "DBA_2PC_PENDING lists them. Oracle (RECO) ends them once it reaches the coordinator; else COMMIT FORCE or ROLLBACK FORCE, or"
+    " DBMS_TRANSACTION.PURGE_LOST_DB_ENTRY for an entry whose transaction has gone."
+)
+"""What to do about transactions in doubt."""
 _MORE_SESSIONS = "Free some, or raise the limit (PROCESSES, SESSIONS, SESSIONS_PER_USER of the user's profile); the connector takes some sessions, more with snapshot.max.threads."
 _HINTS = {
     18: _MORE_SESSIONS,
@@ -322,6 +328,7 @@ _HINTS = {
     942: "Grant SELECT on the object, or SELECT_CATALOG_ROLE.",
     4063: "Recompile it; for objects of the adapter txlog, run `minercdc txlog install CONFIG`.",
     1031: "Run `minercdc check CONFIG` for the grants that are needed.",
+    1591: IN_DOUBT,
     1017: "Check database.user and database.password.",
     1045: "Grant CREATE SESSION (in a container database: SET CONTAINER too, both with CONTAINER=ALL).",
     353: "Restore an intact copy of the log that the message names, or take a new snapshot.",

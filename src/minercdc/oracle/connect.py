@@ -6,6 +6,7 @@ with a connection, so this one routine prepares every connection (docs/reference
 
 from __future__ import annotations
 
+import logging
 import re
 import ssl
 from collections.abc import Callable, Iterator
@@ -19,14 +20,20 @@ import oracledb
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from minercdc.config.source.database import DatabaseConfig
-from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError, TransientSourceError
+from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError, SourceError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
 
+_log = logging.getLogger(__name__)
+
+# What a session inherits of the instance's parameters, such as another calendar, would change the literals of LogMiner, or which names
+# are equal. Archived rows are rows of redo, too (facts B.6.6).
 _SESSION = (
     "ALTER SESSION SET NLS_DATE_FORMAT = 'YYYY-MM-DD HH24:MI:SS'"
     " NLS_TIMESTAMP_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF9'"
     " NLS_TIMESTAMP_TZ_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF9 TZH:TZM'"
-    " NLS_NUMERIC_CHARACTERS = '.,'",
+    " NLS_NUMERIC_CHARACTERS = '.,'"
+    " NLS_CALENDAR = 'GREGORIAN'"
+    " NLS_COMP = 'BINARY' NLS_SORT = 'BINARY'",
     "ALTER SESSION SET TIME_ZONE = '00:00'",
 )
 _HOST_PORT_SID = re.compile(r"([\w.-]+):(\d+):([\w$#]+)")
@@ -126,16 +133,28 @@ def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -
         with oracle_errors("running database.initial.statements"), connection.cursor() as cursor:
             for statement in statements_of(config.database_initial_statements):
                 cursor.execute(statement)
+        if config.database_pdb_name:
+            _set_container(connection, config, container)
         with oracle_errors("preparing the session"), connection.cursor() as cursor:
             for statement in _SESSION:
                 cursor.execute(statement)
-        if config.database_pdb_name:
-            _set_container(connection, config, container)
+        _see_archived_rows(connection)
     except BaseException:
         with suppress(oracledb.Error):  # it may be closed already
             connection.close()
         raise
     return connection
+
+
+def _see_archived_rows(connection: oracledb.Connection) -> None:
+    """Have queries of the session show archived rows, too (ROW ARCHIVAL). A database that refuses this has none."""
+    try:
+        with oracle_errors("preparing the session"), connection.cursor() as cursor:
+            cursor.execute("ALTER SESSION SET ROW ARCHIVAL VISIBILITY = ALL")
+    except TransientSourceError:
+        raise
+    except (SourceError, PrerequisiteError) as error:
+        _log.debug("archived rows: %s", error.message)
 
 
 @contextmanager

@@ -118,11 +118,13 @@ OPTIONAL_VIEWS: Final = (
     _view("V$SESSION", "user and program of the oldest open transactions, for the status page", required=False),
     _view("V$UNDOSTAT", "how long undo is kept, for metrics and `minercdc check`", required=False),
     _view("V$PARAMETER", "whether further redo threads may come; parameters that `minercdc check` looks at", required=False),
-    _view("V$PDBS", "whether the PDB is open for writing, for `minercdc check`", required=False),
+    _view("V$PDBS", "which PDB it is, and whether it is open for writing, for `minercdc check`", required=False),
+    _view("V$PDB_INCARNATION", "whether the PDB was opened with RESETLOGS after the stored position", required=False),
+    Grant("SELECT", "SYS.DBA_2PC_PENDING", "transactions in doubt: V$TRANSACTION does not have them after a crash", False),
     _view("V$RECOVERY_FILE_DEST", "space left for archived logs, for `minercdc check`", required=False),
 )
 _OF_MINING: Final = frozenset({"SYS.V_$MYSTAT", "SYS.V_$STATNAME", "SYS.V_$PARAMETER", "SYS.V_$RECOVERY_FILE_DEST"})
-_OF_REDO: Final = frozenset({"SYS.V_$SESSION"})
+_OF_REDO: Final = frozenset({"SYS.V_$SESSION", "SYS.DBA_2PC_PENDING"})
 CATALOG_ROLE: Final = Grant(
     "SELECT_CATALOG_ROLE",
     "",

@@ -15,6 +15,7 @@ from minercdc.oracle.connect import database_name, in_root
 from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
 from minercdc.oracle.finding import Finding, Severity
 from minercdc.oracle.grants import Platform, platform_of
+from minercdc.oracle.policies import policy_findings
 from minercdc.oracle.scn import ROOT, container_id, one_row
 from minercdc.schema.patterns import configured_pattern, literal_pattern
 from minercdc.schema.table import Key, TableId, TableSchema
@@ -81,6 +82,7 @@ def check(
     findings += needed.database(connection, tables)
     findings += needed.tables(tables)
     findings += unsupported_columns(tables)
+    findings += policy_findings(connection, [table.id for table in tables], config.session_user)
     user = config.session_user.upper()
 
     @cache

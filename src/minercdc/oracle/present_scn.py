@@ -24,7 +24,8 @@ _WAYS: Final = (
 PATIENCE = 1.0
 NOT_THIS_DATABASE: Final = (
     "Check that database.hostname, database.port and database.dbname lead to the captured database. If they do, remove"
-    " the offset and take a new snapshot: minercdc offsets reset CONFIG (snapshot.mode=when_needed takes one by itself)."
+    " the offset and take a new snapshot: minercdc offsets reset CONFIG (with snapshot.mode=when_needed a start takes one by"
+    " itself, unless a snapshot was under way)."
 )
 """What to do about a stored position that is of another database."""
 _INVALID_IDENTIFIER = 904  # what a package that is not granted looks like in SQL

@@ -7,20 +7,22 @@ errors.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import oracledb
 
-from minercdc.errors import PrerequisiteError, SnapshotTooOldError, SourceError
-from minercdc.oracle.codes import oracle_errors
+from minercdc.errors import PrerequisiteError, SnapshotTooOldError, SourceError, TransientSourceError
+from minercdc.oracle.codes import IN_DOUBT, oracle_errors
 from minercdc.stream.events import Scn
 
 HOST_CLOCK = "SELECT TO_CHAR(SYSTIMESTAMP, 'YYYY-MM-DD HH24:MI:SS.FF6'), TO_CHAR(SYSTIMESTAMP, 'TZH:TZM') FROM DUAL"
 """The statement of `host_clock`, with which each pass begins."""
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
+_XID: Final = struct.Struct("<HHI")  # undo segment, slot, sequence
 
 
 def one_row(connection: oracledb.Connection, sql: str, doing: str, **binds: Any) -> tuple[Any, ...]:
@@ -127,16 +129,37 @@ def time_of_scn(connection: oracledb.Connection, scn: int) -> str:
     return f"{time:%Y-%m-%d %H:%M:%S} {zone}"
 
 
+class PdbIdentity(NamedTuple):
+    """Which pluggable database it is, and since when it goes on without a break; 0 for what is not known.
+
+    :param con_dbid: CON_DBID, which it keeps when it is unplugged.
+    :param con_uid: CON_UID, which is another one each time it is plugged in: in between it may have changed elsewhere.
+    :param con_resetlogs: END_RESETLOGS_SCN of its incarnation, 1 at least. It has one more after ALTER PLUGGABLE DATABASE OPEN
+        RESETLOGS, which takes back changes that redo has as committed.
+    """
+
+    con_dbid: int = 0
+    con_uid: int = 0
+    con_resetlogs: int = 0
+
+
 class DatabaseIdentity(NamedTuple):
     """Whose redo it is: redo addresses are unique per thread within a database and its incarnation.
 
     :param resetlogs: RESETLOGS_CHANGE#, which identifies the incarnation.
-    :param con_dbid: CON_DBID, which identifies the pluggable database; 0 where that is not looked at.
+    :param con_dbid, con_uid, con_resetlogs: as of `PdbIdentity`; 0 where that is not looked at.
     """
 
     dbid: int
     resetlogs: int
     con_dbid: int = 0
+    con_uid: int = 0
+    con_resetlogs: int = 0
+
+    @property
+    def pdb(self) -> PdbIdentity:
+        """The part that is of the pluggable database."""
+        return PdbIdentity(*self[2:])
 
 
 def database_identity(connection: oracledb.Connection) -> DatabaseIdentity:
@@ -167,17 +190,62 @@ def oldest_open_scn(connection: oracledb.Connection) -> Scn | None:
 
 
 def open_transactions(connection: oracledb.Connection) -> set[bytes]:
-    """XIDs (8 bytes) of the transactions that are open in any container, as far as the session sees it, and instance. Raises
-    SourceError or PrerequisiteError when Oracle refuses."""
+    """XIDs (8 bytes) of the transactions that are open in any container, as far as the session sees it, and instance, and of
+    those in doubt. Raises SourceError or PrerequisiteError when Oracle refuses."""
+    found = in_doubt(connection)
     with oracle_errors("reading the open transactions"), connection.cursor() as cursor:
         cursor.execute(f"SELECT XID FROM {transactions_view(connection)}")
-        return {bytes(xid) for (xid,) in cursor}
+        return found | {bytes(xid) for (xid,) in cursor}
+
+
+def in_doubt(connection: oracledb.Connection) -> set[bytes]:
+    """XIDs of the transactions in doubt of the session's container: prepared for a two-phase commit, whose coordinator has not
+    said yet how they end. V$TRANSACTION does not have them once their session or instance has ended, and nothing says where
+    they began. Empty where DBA_2PC_PENDING is not granted. Raises SourceError when Oracle fails."""
+    sql = "SELECT LOCAL_TRAN_ID FROM DBA_2PC_PENDING WHERE STATE = 'prepared'"
+    try:
+        with oracle_errors("reading the transactions in doubt"), connection.cursor() as cursor:
+            cursor.execute(sql)
+            return {_xid_of(str(local_id)) for (local_id,) in cursor}
+    except PrerequisiteError:
+        return set()
+
+
+def _xid_of(local_id: str) -> bytes:
+    """The XID of a LOCAL_TRAN_ID, `undo segment.slot.sequence`."""
+    return _XID.pack(*map(int, local_id.split(".")))
+
+
+def _unplaced(connection: oracledb.Connection) -> set[bytes]:
+    """Those of `in_doubt` that V$TRANSACTION does not have. Raises as `open_transactions`."""
+    if not (doubted := in_doubt(connection)):
+        return doubted
+    with oracle_errors("reading the open transactions"), connection.cursor() as cursor:
+        cursor.execute(f"SELECT XID FROM {transactions_view(connection)}")
+        return doubted - {bytes(xid) for (xid,) in cursor}
+
+
+def refuse_in_doubt(connection: oracledb.Connection) -> None:
+    """Check that no transaction is in doubt of which V$TRANSACTION does not say where it began: a stream that begins now would not
+    have its changes when it is committed.
+
+    :raises TransientSourceError: there is one.
+    :raises SourceError, PrerequisiteError: Oracle refuses.
+    """
+    if doubted := _unplaced(connection):
+        names = ", ".join(sorted(".".join(map(str, _XID.unpack(xid))) for xid in doubted))
+        raise TransientSourceError(
+            f"transactions are in doubt, and it is not known where they began: {names}",
+            hint=IN_DOUBT,
+        )
 
 
 def oldest_undecided_scn(connection: oracledb.Connection) -> Scn:
-    """An SCN at or before the start of every transaction that is open now or begins later. Raises SourceError or
-    PrerequisiteError when Oracle refuses."""
+    """An SCN at or before the start of every transaction that is open now or begins later; 0 when one is in doubt whose start is
+    not known. Raises SourceError or PrerequisiteError when Oracle refuses."""
     now = current_scn(connection)
+    if _unplaced(connection):
+        return Scn(0)
     oldest = oldest_open_scn(connection)
     return now if oldest is None else min(now, oldest)
 

@@ -19,6 +19,8 @@ from importlib.metadata import version
 from threading import Event
 from uuid import uuid4
 
+import oracledb
+
 from minercdc.config.in_force import in_force
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, FencedError
@@ -35,7 +37,7 @@ from minercdc.observe.status.history import SECONDS, History
 from minercdc.observe.status.looking import SourceLook, every
 from minercdc.observe.status.model import Status
 from minercdc.observe.status.page import Page
-from minercdc.oracle.connect import connect, database_names
+from minercdc.oracle.connect import connect, database_names, of_database
 from minercdc.pipeline.engine import run
 from minercdc.pipeline.factory import build
 from minercdc.pipeline.filter_reload import Reload
@@ -231,7 +233,7 @@ class Connector:
                     exporting(self.counters, self._config.identity.name, endpoint.get_secret_value(), seconds)
                 )
             if signals.minercdc_http_port is not None or self._config.notifications.notification_enabled_channels:
-                look = SourceLook(lambda: connect(self._config.database, "root"), self.counters)
+                look = SourceLook(self._connect_tables, self.counters)
                 stack.callback(look.close)
                 stack.enter_context(every(_LOOK_SECONDS, look.look, "source look"))
             if signals.minercdc_http_port is not None:
@@ -259,6 +261,10 @@ class Connector:
             if self._target is None and (identity := config.running_identity):
                 stack.enter_context(owning_name(identity, name, refuse=refuse))
             yield
+
+    def _connect_tables(self) -> oracledb.Connection:
+        config = self._config.database
+        return connect(of_database(config, database_names(config)[0]), "pdb")
 
     def _site(self) -> Site:
         config, name = self._config, self._config.identity.name

@@ -42,6 +42,7 @@ _WHY = {
     Untraced.LOST: _GONE,
     Untraced.MOVED: "its rows have other ROWIDs",
     Untraced.OTHER: "the name is that of another table now",
+    Untraced.ORDER: "columns that it is read in order of are gone or renamed",
 }
 _PAUSED_SECONDS = 5.0  # between two looks whether this process still owns the connector's name
 
@@ -333,11 +334,12 @@ class SignalStage:
             return state
         before = change.before.id if change.before is not None else change.after.id
         old, new = self._actions.names.of(before), self._actions.names.of(change.after.id)
-        if not any(table.table == old for snapshot in state.snapshots for table in snapshot.tables):
+        read = [table for snapshot in state.snapshots for table in snapshot.tables if table.table == old]
+        if not read:
             return state
         if old != new:
             self._blocking.fix_again()
-        untraced = untraced_by(change)
+        untraced = untraced_by(change, {name for table in read for name in table.order})
         if untraced is not Untraced.NOTHING:
             self._incremental.close()
             self._emitted_scn = max(self._emitted_scn, change.scn)  # no chunk from here on is read before it

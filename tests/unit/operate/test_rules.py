@@ -95,7 +95,6 @@ def source(
 
 DELETED: Answers = {"A.DELETED": [(3,)], "MIN(A.FIRST_TIME)": [(NOW - timedelta(hours=2),)], "SYSDATE FROM DUAL": [(NOW,)]}
 DATABASE = {**database.OF_REDO, **database.OF_TABLES}
-BINARY = [("NLS_COMP", "BINARY"), ("NLS_SORT", "BINARY")]
 GIB = 1 << 30
 BROKEN: list[tuple[str, Answers, dict[str, str], str, str]] = [
     ("force-logging", {"V$DATABASE": [("NO",)]}, {}, "NOLOGGING", "ALTER DATABASE FORCE LOGGING;"),
@@ -171,13 +170,6 @@ BROKEN: list[tuple[str, Answers, dict[str, str], str, str]] = [
         "RETENTION GUARANTEE",
     ),
     ("pga-limit", {"V$PARAMETER": [(str(GIB),)]}, {}, "PGA_AGGREGATE_LIMIT is 1024 MiB", "PGA_AGGREGATE_LIMIT = 2048M"),
-    (
-        "comparison",
-        {"NLS_SESSION_PARAMETERS": [("NLS_COMP", "LINGUISTIC"), ("NLS_SORT", "BINARY_CI")]},
-        {},
-        "NLS_COMP=LINGUISTIC, NLS_SORT=BINARY_CI",
-        "NLS_COMP = BINARY NLS_SORT = BINARY",
-    ),
     ("character-set", {"NLS_CHARACTERSET": [("TH8TISASCII9",)]}, {}, "TH8TISASCII9", "redo_log_catalog"),
     (
         "pdb-open",
@@ -215,7 +207,6 @@ HOLDING: list[tuple[str, Answers, dict[str, str]]] = [
     ("undo-errors", {"V$UNDOSTAT": [(None, None)]}, {}),
     ("pga-limit", {"V$PARAMETER": [(str(2 * GIB),)]}, {}),
     ("pga-limit", {"V$PARAMETER": [("0",)]}, {}),
-    ("comparison", {"NLS_SESSION_PARAMETERS": BINARY}, {}),
     ("character-set", {"NLS_CHARACTERSET": [("AL32UTF8",)]}, {}),
     ("pdb-open", {"V$PDBS": [("PDB", "READ WRITE", "NO")], "SYS_CONTEXT": [(3,)]}, {}),
     ("grant-flush-table", {"USER_TABLES": [(1,)]}, {"minercdc_log_mining_flush_table": "FLUSH"}),
@@ -279,15 +270,16 @@ def test_statements_for_amazon_are_those_of_rdsadmin() -> None:
 @pytest.mark.parametrize(
     ("mines", "reads_redo", "views"),
     [
-        (True, True, {"MYSTAT", "STATNAME", "SESSION", "UNDOSTAT", "PARAMETER", "PDBS", "RECOVERY_FILE_DEST"}),
-        (False, True, {"SESSION", "UNDOSTAT", "PDBS"}),  # a server reads the redo
-        (False, False, {"UNDOSTAT", "PDBS"}),  # row versions, a log of transactions
+        (True, True, {"MYSTAT", "STATNAME", "SESSION", "UNDOSTAT", "PARAMETER", "RECOVERY_FILE_DEST", "DBA_2PC_PENDING"}),
+        (False, True, {"SESSION", "UNDOSTAT", "DBA_2PC_PENDING"}),  # a server reads the redo
+        (False, False, {"UNDOSTAT"}),  # row versions, a log of transactions
     ],
 )
 def test_only_views_that_the_adapter_has_a_use_for_are_wanted(mines: bool, reads_redo: bool, views: set[str]) -> None:
     answers: Answers = {view.view: PrerequisiteError("ORA-00942") for view in OPTIONAL_VIEWS}
     found = access.grant_more_views(replace(source(answers), mines=mines, reads_redo=reads_redo))
-    assert {re.findall(r"ON SYS\.V_\$(\w+)", finding.fix)[0] for finding in found} == views
+    wanted = {re.findall(r"ON SYS\.(?:V_\$)?(\w+)", finding.fix)[0] for finding in found}
+    assert wanted == views | {"PDBS", "PDB_INCARNATION"}
 
 
 def test_an_adapter_without_redo_is_not_warned_of_nologging() -> None:

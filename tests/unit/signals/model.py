@@ -222,7 +222,7 @@ class ModelReader:
         rows = self._world.rows_at(scn)
         if not self._state.maximum:
             maximum = (str(max(rows)),) if rows else ()
-            self._ready.append(Began(("ID",), maximum))
+            self._ready.append(Began(("ID",), maximum, schema.version))
             self._state = replace(self._state, order=("ID",), maximum=maximum) if rows else None
             return
         last = int(self._state.last[0]) if self._state.last else -1

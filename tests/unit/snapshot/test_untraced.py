@@ -13,7 +13,7 @@ from tests.unit.signals.model import TABLE, At, ModelReader, T, World, stage_of
 from minercdc.schema.table import TableId, TableNames, TableSchema
 from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
 from minercdc.snapshot.incremental.known_tables import KnownTables
-from minercdc.snapshot.incremental.outcome import Outcome
+from minercdc.snapshot.incremental.outcome import Began, Outcome
 from minercdc.snapshot.incremental.untraced import Untraced, untraced_by
 from minercdc.stream.events import Event, Progress, SchemaChange, Scn
 from minercdc.stream.offset import AdHocSnapshot, SignalState, TableRead
@@ -102,6 +102,35 @@ def test_another_table_of_the_name_is_read_from_its_first_row(table: TableRead, 
 @pytest.mark.parametrize("ddl", ["ALTER TABLE T ADD (C NUMBER)", "COMMENT ON TABLE T IS 'x'", ""])
 def test_other_ddl_lets_the_reader_read_on(ddl: str) -> None:
     assert through(changed(ddl), BY_ROWID) == ([(BY_ROWID, 50)], BY_ROWID)
+
+
+RENAMED = replace(TABLE, columns=(replace(TABLE.columns[0], name="OLD_ID"), *TABLE.columns[1:]), key=())
+RETYPED = replace(TABLE, columns=(replace(TABLE.columns[0], type_name="VARCHAR2"), *TABLE.columns[1:]))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(TABLE, RENAMED), (RENAMED, TABLE), (TABLE, RETYPED)], ids=["gone", "another", "another type"]
+)
+def test_a_table_is_not_read_on_after_a_key_of_another_column(before: TableSchema, after: TableSchema) -> None:
+    """The key gets another column step by step: the last key of the old one says nothing about the rows to come."""
+    expected = replace(BY_KEY, order=(), last=(), maximum=())
+    change = SchemaChange(T, before, after, "ALTER TABLE T RENAME COLUMN A TO B", Scn(DDL_SCN), 0)
+    starts, state = through(change, BY_KEY)
+    assert state == expected
+    assert starts == [(BY_KEY, 50), (expected, DDL_SCN)]
+    assert through(change, BY_ROWID) == ([(BY_ROWID, 50)], BY_ROWID)
+
+
+def test_an_order_of_columns_that_were_renamed_meanwhile_is_not_taken() -> None:
+    """The reader looks for the last key while the stream passes the DDL."""
+    reader = Starts()
+    reader.first = lambda: Began(("ID",), ("9",), TABLE.version - 1)  # type: ignore[method-assign]
+    read = TableRead("S.T")
+    state = SignalState(snapshots=(AdHocSnapshot("i", False, ("PDB.S.T",), (read,)),))
+    snapshots = IncrementalSnapshots(reader, KnownTables(lambda _: TABLE, lambda _: None, TableNames("PDB")))
+    steps = snapshots.step(state, 50, 50, 0)
+    assert next(steps) == ((), state)
+    assert reader.starts == [(read, 50), (read, 50)]
 
 
 def test_a_truncate_of_the_whole_table_is_a_change_of_the_stream() -> None:

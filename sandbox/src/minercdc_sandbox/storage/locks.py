@@ -80,7 +80,7 @@ class Locks:
         """Wait until `blocker` ends or `blocked` is false, looked at when a lock is given back and once a second. Waits for rows
         have no `blocked`: as in Oracle, a rollback to a savepoint that frees the row does not end them.
 
-        Raises ORA-00060 when `blocker` waits for this client, directly or through others, ORA-01013 on cancel, ORA-30006 at the
+        Raises ORA-01591 when `blocker` is in doubt, ORA-00060 when `blocker` waits for this client, directly or through others, ORA-01013 on cancel, ORA-30006 at the
         deadline; the caller then undoes what it must.
 
         :param deadline: a value of `time.monotonic()`; None: wait without end.
@@ -96,6 +96,8 @@ class Locks:
         try:
             while not blocker.ended and blocked():
                 client.check()
+                if blocker.in_doubt:
+                    raise OraError(1591, f"lock held by in-doubt distributed transaction {blocker.local_id}")
                 left = 1.0 if deadline is None else deadline - time.monotonic()
                 if left <= 0:
                     raise OraError(30006, "resource busy; acquire with WAIT timeout expired")

@@ -66,6 +66,7 @@ class Transaction:
     :param active: it has an undo segment and its START is in the strand or the log: it changed or locked a row, or
         `Storage.start` was called. LOCK TABLE alone does not make it so.
     :param ended: its COMMIT or ROLLBACK is written, or about to be.
+    :param in_doubt: prepared for a two-phase commit, and its session has lost it: COMMIT FORCE or ROLLBACK FORCE ends it.
     :param logged_from: sequence of the log where its redo begins; None while all of it is in the strand.
     :param segments: data object ids of the tables it changed.
     :param savepoints: name, length of the undo then, number of signals then.
@@ -91,9 +92,15 @@ class Transaction:
     read_only: bool = False
     active: bool = False
     ended: bool = False
+    in_doubt: bool = False
     logged_from: int | None = None
     segments: set[int] = field(default_factory=set)
     signals: list[tuple[int, str, str | None]] = field(default_factory=list)
+
+    @property
+    def local_id(self) -> str:
+        """LOCAL_TRAN_ID of DBA_2PC_PENDING."""
+        return ".".join(map(str, self.xid))
 
     @property
     def xid_bytes(self) -> bytes:
@@ -151,8 +158,12 @@ class Transactions:
         return self._by_stamp.get(stamp)
 
     def open(self) -> list[Transaction]:
-        """For V$TRANSACTION: a new list of the open transactions that are active, by the order they began in."""
-        return [t for t in self.all_open() if t.active]
+        """For V$TRANSACTION: a new list of the open transactions that are active, by the order they began in; not those in doubt."""
+        return [t for t in self.all_open() if t.active and not t.in_doubt]
+
+    def in_doubt(self, container: int) -> list[Transaction]:
+        """For DBA_2PC_PENDING: a new list of the transactions of a container that are in doubt."""
+        return [t for t in self.all_open() if t.in_doubt and t.container == container]
 
     def all_open(self) -> list[Transaction]:
         """A new list of all open transactions, also those that are not active, by the order they began in."""

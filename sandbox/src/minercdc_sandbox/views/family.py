@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from minercdc_sandbox.catalog import ROOT, Catalog
+from minercdc_sandbox.catalog import Catalog
 from minercdc_sandbox.interfaces import View
 from minercdc_sandbox.objects import StoredView
 from minercdc_sandbox.sql.privileges import ANY, grants_of
 from minercdc_sandbox.tables import Table
-from minercdc_sandbox.view_session import ViewSession
+from minercdc_sandbox.view_session import ViewSession, sees
 from minercdc_sandbox.views.shape import Row, view
 
 TableRows: TypeAlias = Callable[[Table], Iterable[Row]]
@@ -72,8 +72,10 @@ def forms(
                 yield row
 
     def everywhere(session: ViewSession) -> Iterator[Row]:
-        catalog, current = session.catalog, session.container
-        for container in catalog.containers if current == ROOT else (current,):
+        catalog = session.catalog
+        for container in catalog.containers:
+            if not sees(session, container):
+                continue
             for row in rows(catalog, container):
                 yield {**row, "CON_ID": container}
 

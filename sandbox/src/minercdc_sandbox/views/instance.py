@@ -12,7 +12,7 @@ from minercdc_sandbox.sql.execution import applied_scn
 from minercdc_sandbox.sql.nls import Nls
 from minercdc_sandbox.sql.userenv import session_value
 from minercdc_sandbox.standby import SERVICE as STANDBY_SERVICE
-from minercdc_sandbox.view_session import ViewSession
+from minercdc_sandbox.view_session import ViewSession, sees
 from minercdc_sandbox.views.shape import Row, date, view, yes_no
 
 _DATABASE = (
@@ -52,6 +52,11 @@ _PARAMETER = (
 _INCARNATION = (
     "INCARNATION# N, RESETLOGS_CHANGE# N, RESETLOGS_TIME D, PRIOR_RESETLOGS_CHANGE# N, PRIOR_RESETLOGS_TIME D, STATUS V7, "
     "RESETLOGS_ID N, PRIOR_INCARNATION# N, FLASHBACK_DATABASE_ALLOWED V26=NO, CON_ID N=0"
+)
+_PDB_INCARNATION = (
+    "DB_INCARNATION# N, PDB_INCARNATION# N, STATUS V7, INCARNATION_SCN N, INCARNATION_TIME D, BEGIN_RESETLOGS_SCN N, "
+    "BEGIN_RESETLOGS_TIME D, END_RESETLOGS_SCN N, END_RESETLOGS_TIME D, PRIOR_DB_INCARNATION# N, PRIOR_PDB_INCARNATION# V40, "
+    "FLASHBACK_DATABASE_ALLOWED V3=NO, CON_ID N"
 )
 _UNDO = "BEGIN_TIME D, END_TIME D, UNDOTSN N=2, SSOLDERRCNT N=0, NOSPACEERRCNT N=0, TUNED_UNDORETENTION N, CON_ID N=0"
 _STATISTICS = ("session uga memory", "session uga memory max", "session pga memory", "session pga memory max")
@@ -128,7 +133,7 @@ def _version(session: ViewSession) -> Iterator[Row]:
 
 def _containers(session: ViewSession) -> Iterator[Row]:
     for container in session.database.catalog.containers.values():
-        if session.container in (ROOT, container.con_id):
+        if sees(session, container.con_id):
             yield {
                 "CON_ID": container.con_id,
                 "DBID": container.dbid,
@@ -235,6 +240,12 @@ def _nls(nls: Nls) -> dict[str, str]:
     }
 
 
+def _calendar(session: ViewSession) -> dict[str, str]:
+    """NLS_CALENDAR, which is recorded only: dates are printed in the Gregorian calendar in any case."""
+    found = session.settings.parameters.get("NLS_CALENDAR")
+    return {} if found is None else {"NLS_CALENDAR": found}
+
+
 _CHARACTER_SETS = {"NLS_CHARACTERSET": "AL32UTF8", "NLS_NCHAR_CHARACTERSET": "AL16UTF16"}
 
 
@@ -250,13 +261,35 @@ def _nls_database(session: ViewSession) -> Iterator[Row]:
 
 
 def _nls_session(session: ViewSession) -> Iterator[Row]:
-    for name, value in _nls(session.settings.nls).items():
+    for name, value in {**_nls(session.settings.nls), **_calendar(session)}.items():
         yield {"PARAMETER": name, "VALUE": value}
 
 
 def _nls_parameters(session: ViewSession) -> Iterator[Row]:
-    for name, value in (_nls(session.settings.nls) | _CHARACTER_SETS).items():
+    for name, value in (_nls(session.settings.nls) | _calendar(session) | _CHARACTER_SETS).items():
         yield {"PARAMETER": name, "VALUE": value, "CON_ID": 0}
+
+
+def _pdb_incarnations(session: ViewSession) -> Iterator[Row]:
+    """V$PDB_INCARNATION: the first incarnation of each PDB has the SCNs of the database's own."""
+    database = session.database
+    first = database.redo.incarnation
+    for container in database.catalog.containers.values():
+        if container.con_id == ROOT or not sees(session, container.con_id):
+            continue
+        found = [(first.resetlogs_change,) * 3, *container.resets]
+        for number, (back_to, begin, end) in enumerate(found):
+            yield {
+                "DB_INCARNATION#": first.number,
+                "PDB_INCARNATION#": number,
+                "STATUS": "CURRENT" if number == len(found) - 1 else "PARENT",
+                "INCARNATION_SCN": back_to,
+                "BEGIN_RESETLOGS_SCN": begin,
+                "END_RESETLOGS_SCN": end,
+                "PRIOR_DB_INCARNATION#": first.number,
+                "PRIOR_PDB_INCARNATION#": str(max(number - 1, 0)),
+                "CON_ID": container.con_id,
+            }
 
 
 def _undo_statistics(session: ViewSession) -> Iterator[Row]:
@@ -286,6 +319,7 @@ VIEWS: tuple[View, ...] = (
         _recovery_area,
     ),
     view("V$DATABASE_INCARNATION", _INCARNATION, _incarnations),
+    view("V$PDB_INCARNATION", _PDB_INCARNATION, _pdb_incarnations),
     view("V$STATNAME", "STATISTIC# N, NAME V64, CLASS N, STAT_ID N, DISPLAY_NAME V64, CON_ID N", _statistic_names),
     view("V$MYSTAT", "SID N, STATISTIC# N, VALUE N, CON_ID N", _own_statistics),
     view("V$SESSTAT", "SID N, STATISTIC# N, VALUE N, CON_ID N", _all_statistics),

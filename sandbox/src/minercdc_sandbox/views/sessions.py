@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from minercdc_sandbox.catalog import ROOT
 from minercdc_sandbox.interfaces import View
 from minercdc_sandbox.sql import date_formats, temporal
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.standby import refuse_view
 from minercdc_sandbox.storage.locks import EXCLUSIVE
 from minercdc_sandbox.storage.transactions import Transaction
-from minercdc_sandbox.view_session import ViewSession
+from minercdc_sandbox.view_session import ViewSession, sees
 from minercdc_sandbox.views.shape import Row, date, view
 
 _TRANSACTION = (
@@ -22,6 +21,10 @@ _TRANSACTION = (
     "PRV_XIDSQN N, PTX_XIDUSN N, PTX_XIDSLT N, PTX_XIDSQN N, DSCN-B N, DSCN-W N, USED_UBLK N, USED_UREC N, LOG_IO N, "
     "PHY_IO N, CR_GET N, CR_CHANGE N, START_DATE D, DSCN_BASE N, DSCN_WRAP N, START_SCN N, DEPENDENT_SCN N, XID R8, "
     "PRV_XID R8, PTX_XID R8, CON_ID N"
+)
+_PENDING = (
+    "LOCAL_TRAN_ID V22, GLOBAL_TRAN_ID V169, STATE V16=prepared, MIXED V3=no, ADVICE V1, TRAN_COMMENT V255, FAIL_TIME D, "
+    "FORCE_TIME D, RETRY_TIME D, OS_USER V64, OS_TERMINAL V255, HOST V128, DB_USER V128, COMMIT# V16"
 )
 _SERIALIZABLE = 1 << 28
 _LOCK = "ADDR R8, KADDR R8, SID N, TYPE V2, ID1 N, ID2 N, LMODE N, REQUEST N, CTIME N, BLOCK N, CON_ID N"
@@ -44,12 +47,11 @@ _SQL_AREA = (
 
 
 def _transactions(session: ViewSession) -> Iterator[Row]:
-    """V$TRANSACTION: transactions that have changed or locked a row, of all containers in the root, else of the session's own.
-    Raises ORA-03001 on a standby."""
+    """V$TRANSACTION: transactions that have changed or locked a row, of the containers that the session `sees`. Raises ORA-03001 on a standby."""
     if session.on_standby:
         raise refuse_view("V$TRANSACTION")
     for transaction in session.database.transactions.open():
-        if session.container not in (ROOT, transaction.container):
+        if not sees(session, transaction.container):
             continue
         usn, slot, sequence = transaction.xid
         start = temporal.from_ns(int(transaction.start_time) * 1_000_000_000)
@@ -75,8 +77,21 @@ def _transactions(session: ViewSession) -> Iterator[Row]:
         }
 
 
+def _in_doubt(session: ViewSession) -> Iterator[Row]:
+    """DBA_2PC_PENDING: the transactions of the session's container that are in doubt."""
+    for transaction in session.database.transactions.in_doubt(session.container):
+        began = date(transaction.start_time)
+        yield {
+            "LOCAL_TRAN_ID": transaction.local_id,
+            "GLOBAL_TRAN_ID": f"SANDBOX.{transaction.stamp:x}.{transaction.local_id}",
+            "FAIL_TIME": began,
+            "RETRY_TIME": began,
+            "DB_USER": transaction.user,
+        }
+
+
 def _locks(session: ViewSession) -> Iterator[Row]:
-    """V$LOCK, of all containers in the root, else of the session's own. TM: a table; ID1 is its object. TX: a transaction; ID1
+    """V$LOCK, of the containers that the session `sees`. TM: a table; ID1 is its object. TX: a transaction; ID1
     and ID2 are its XID, and who waits for it requests it."""
     now = session.database.clock.now()
     with session.database.storage.lock:
@@ -92,7 +107,7 @@ def _locks(session: ViewSession) -> Iterator[Row]:
     found += [(waiter, "TX", *_enqueue(blocker), 0, EXCLUSIVE) for waiter, blocker in waits]
     blocking = {blocker.stamp for _, blocker in waits}
     for transaction, kind, first, second, mode, request in found:
-        if session.container not in (ROOT, transaction.container):
+        if not sees(session, transaction.container):
             continue
         yield {
             "ADDR": transaction.stamp.to_bytes(8, "big"),
@@ -123,7 +138,7 @@ def _status(session: SqlSession) -> str:
 def _sessions(session: ViewSession) -> Iterator[Row]:
     open_by_sid = {transaction.sid: transaction for transaction in session.database.transactions.open()}
     for other in list(session.database.sessions.values()):
-        if session.container not in (ROOT, other.container):
+        if not sees(session, other.container):
             continue
         transaction = open_by_sid.get(other.sid)
         yield {
@@ -171,9 +186,9 @@ def _processes(session: ViewSession) -> Iterator[Row]:
 
 
 def _statements(session: ViewSession) -> Iterator[Row]:
-    """V$SQLAREA. Times are microseconds. The root sees all statements, a PDB those that were first run in it."""
+    """V$SQLAREA. Times are microseconds. Of statements that were first run in a container that the session `sees`."""
     for cost in session.database.sql_area.costs():
-        if session.container in (ROOT, cost.container):
+        if sees(session, cost.container):
             yield {
                 "SQL_TEXT": cost.text,
                 "SQL_ID": cost.sql_id,
@@ -202,6 +217,7 @@ VIEWS: tuple[View, ...] = (
     view("V$PROCESS", _PROCESS, _processes),
     view("V$TRANSACTION", _TRANSACTION, _transactions),
     view("GV$TRANSACTION", "INST_ID N, " + _TRANSACTION, lambda session: _with_instance(_transactions(session))),
+    view("DBA_2PC_PENDING", _PENDING, _in_doubt),
     view("V$SESSION", _SESSION, _sessions),
     view("V$LOCK", _LOCK, _locks),
     view("GV$LOCK", "INST_ID N, " + _LOCK, lambda session: _with_instance(_locks(session))),

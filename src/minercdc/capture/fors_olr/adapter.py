@@ -28,7 +28,7 @@ class ForsFactory:
             ForsCapture(context),
             lambda scn, begun: here(context.connect_pdb, ForsPosition(scn + 1, begun=min(begun, scn))),
             # An SCN of the past: redo shows what was open there.
-            lambda scn: mine_from(context.connect_root, scn, container),
+            lambda scn: mine_from(context.connect_root, scn, container, context.containers),
             # Only the server knows which redo it can read: it answers StartSCN.
             lambda position: elsewhere(context.connect_pdb, position),
         )

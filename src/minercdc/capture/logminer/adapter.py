@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Final
 
 from minercdc.capture.adapter import Adapter, CaptureContext
-from minercdc.capture.database_identity import con_dbids
+from minercdc.capture.database_identity import pdb_ids
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.kept.copies import KeptCopies
 from minercdc.capture.logminer.kept.files import KeptFiles
@@ -49,7 +49,6 @@ class LogMinerFactory:
         copies = KeptCopies(topic, name, context.counters.spent) if topic is not None else None
         files = KeptFiles(config.capture.minercdc_state_dir, name, copies)
         rules = self._rules(context, container)
-        places = {pdb.database: pdb.connect for pdb in context.pdbs} or {context.database: context.connect_pdb}
         flush = RedoFlush(context.connect_pdb, flushed) if flushed else None
         capture = LogMinerCapture(context, container, committed=self._committed, flush=flush, files=files, rules=rules)
 
@@ -60,8 +59,8 @@ class LogMinerFactory:
 
         return Adapter(
             capture,
-            lambda scn, begun: replace(start_position(connect, scn, begun, pdbs), con_dbids=con_dbids(places)),
-            lambda scn: mine_from(connect, scn, container),
+            lambda scn, begun: replace(start_position(connect, scn, begun, pdbs), pdb_ids=pdb_ids(context.places)),
+            lambda scn: mine_from(connect, scn, container, context.containers),
             unreadable,
             None if self._committed else capture,
         )

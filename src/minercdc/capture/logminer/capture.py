@@ -13,11 +13,12 @@ import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import oracledb
 
 from minercdc.capture.adapter import CaptureContext
+from minercdc.capture.database_identity import other_pdbs
 from minercdc.capture.logminer.buffer.abandonment import UnknownTransactions, limits_of
 from minercdc.capture.logminer.buffer.assembler import Assembly, Pass
 from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
@@ -26,7 +27,7 @@ from minercdc.capture.logminer.buffer.delivery import Delivery
 from minercdc.capture.logminer.buffer.spill import check_directory
 from minercdc.capture.logminer.buffer.transactions import Transaction, shown, transaction_buffer
 from minercdc.capture.logminer.buffer.users import user_filter
-from minercdc.capture.logminer.database_identity import check_database, identified
+from minercdc.capture.logminer.database_identity import check_database, identified, with_pdb_ids
 from minercdc.capture.logminer.kept.files import KeptFiles
 from minercdc.capture.logminer.kept.keeping import KeepingRules, load
 from minercdc.capture.logminer.logs.mining_database import check_place
@@ -51,7 +52,8 @@ from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.capture.position_json import loaded
 from minercdc.errors import LogGapError, MiningSessionError
 from minercdc.oracle.fetching.prefetch import prefetch
-from minercdc.oracle.scn import current_scn, host_clock, is_cluster, last_redo, oldest_undecided_scn, open_transactions
+from minercdc.oracle.open_transactions import DatabaseTransactions
+from minercdc.oracle.scn import current_scn, host_clock, is_cluster, last_redo
 from minercdc.schema.table_filter import SYSTEM_SCHEMAS
 from minercdc.stream.contracts import OpenTransaction, StopFlag
 from minercdc.stream.counters.lag_causes import Cause
@@ -59,6 +61,7 @@ from minercdc.stream.events import Event, Scn
 from minercdc.stream.offset import JsonValue, Position
 
 _log = logging.getLogger(__name__)
+_IDENTIFY_S: Final = 60.0
 
 _SCN, _TIMESTAMP = map(LogMinerRow._fields.index, ("scn", "timestamp"))
 
@@ -90,6 +93,9 @@ class LogMinerCapture:
         self._config = config
         self._pdbs = tuple(pdb.database for pdb in context.pdbs)
         self._container = container
+        self._inside, self._places = context.containers, context.places
+        self._identified_at = context.monotonic()
+        self._transactions = DatabaseTransactions(self._inside)
         self._connect, self._monotonic = context.connect_root, context.monotonic
         self._secondary = secondary = context.secondary
         unnamed = secondary is not None and not secondary.is_downstream
@@ -160,9 +166,9 @@ class LogMinerCapture:
         buffer = transaction_buffer(most, self._spill, native_rows=scans, files=files, several=several)
         loaded = load(start, self._files, self._rules, buffer)
         check_lost(self._connect, loaded, self._config, self._secondary)
-        start = identified(self._connect, loaded.position)
+        start = with_pdb_ids(self._places, identified(self._connect, loaded.position))
         if self._assembly_of.committed or self._lobs:
-            start = from_starts(self._connect, start, self._container)
+            start = from_starts(self._connect, start, self._container, self._inside)
         self._delivered_scn = start.delivered_scn
         delivery = Delivery(start, self._containers, self._clock, user_filter(self._config))
         self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._lobs)
@@ -199,7 +205,7 @@ class LogMinerCapture:
         """End the LogMiner session and the other connections, forget open transactions and delete their spill files; safe to
         call twice."""
         self._end_session()
-        for one in (self._flush, self._reselect, self._names, self._assembly):
+        for one in (self._flush, self._reselect, self._names, self._transactions, self._assembly):
             if one is not None:
                 one.close()
         self._assembly = None
@@ -255,6 +261,7 @@ class LogMinerCapture:
 
     def _pass(self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         began = self._monotonic()
+        self._check_pdbs(assembly)
         host_time = self._begin(session.primary, assembly)
         logs = yield from self._select(session, assembly, start, stop)
         if logs is None:
@@ -264,7 +271,7 @@ class LogMinerCapture:
         lagging = not archived_only and (selection.bound < NO_BOUND or not any(log.current for log in selection.files))
         begun = self._start(session, assembly, logs, lagging=lagging)
         doubted = self._unknown.due(assembly, host_time)
-        known = open_transactions(session.primary) if doubted else set()
+        known = self._transactions.xids(session.primary) if doubted else None
         owners = self._excluded_owners if self._names is None else frozenset[str]()
         sql, binds = assembly.query(self._container, owners)
         assembly.begin_pass(begun)
@@ -276,7 +283,7 @@ class LogMinerCapture:
         if not lagging and not archived_only:
             self._delivered_us = max(self._delivered_us, self._clock.utc_us(host_time))
         self._limits.enforce(assembly, host_time)
-        if doubted and not lagging and not archived_only:  # its end may be in redo that is not archived yet
+        if known is not None and not lagging and not archived_only:  # its end may be in redo that is not archived yet
             self._unknown.judge(assembly, known)
         self._window.read(selection, self._monotonic() - began, assembly)
         self._measuring.end(assembly, (mark.resume_scn for mark in assembly.position().threads.values()))
@@ -288,6 +295,14 @@ class LogMinerCapture:
                     self._delivered_us = max(self._delivered_us, self._clock.utc_us(host_time) + int(unwritten * 1_000_000))
                 yield assembly.idle(self._delivered_us)
         self._measuring.asks_source()
+
+    def _check_pdbs(self, assembly: Assembly) -> None:
+        """Look once a minute whether the pluggable databases are those of the position: to be closed and opened with RESETLOGS, or
+        plugged in again, ends no session in the root. Raises LogGapError when one is not."""
+        if self._monotonic() - self._identified_at >= _IDENTIFY_S:
+            self._identified_at = self._monotonic()
+            if gap := other_pdbs(self._places, assembly.position()):
+                raise gap
 
     def _begin(self, connection: oracledb.Connection, assembly: Assembly) -> datetime:
         """Begin a pass, before the logs are listed: have the log writer write, set the clock's offset, and return the
@@ -310,7 +325,7 @@ class LogMinerCapture:
         if session.use_logs(selection.files):
             _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
         reads_open = assembly.committed or (self._lobs and not self._config.log_mining_archive_log_only_mode)
-        oldest_scn = oldest_undecided_scn(session.primary) if reads_open else 0
+        oldest_scn = self._transactions.oldest_undecided_scn(session.primary) if reads_open else 0
         # With several threads LogMiner may come to the end of one before a commit is written there, and meet in another a
         # later commit of the same row; of one that is opened now it has no log that is written. What is committed from here on
         # is therefore left to the next pass. (Read after the oldest: whatever waits had not ended before it, and is in what

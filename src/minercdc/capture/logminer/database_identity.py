@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 
 import oracledb
 
-from minercdc.capture.database_identity import difference
+from minercdc.capture.database_identity import difference, pdb_ids
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.oracle.present_scn import not_reached
-from minercdc.oracle.scn import database_identity
+from minercdc.oracle.scn import PdbIdentity, database_identity
 
 Connect = Callable[[], oracledb.Connection]
 
@@ -35,5 +35,20 @@ def identified(connect: Connect, position: LogMinerPosition) -> LogMinerPosition
     if position.dbid and position.resetlogs:
         return position
     with closing(connect()) as connection:
-        dbid, resetlogs, _ = database_identity(connection)
-    return replace(position, dbid=position.dbid or dbid, resetlogs=position.resetlogs or resetlogs)
+        found = database_identity(connection)
+    return replace(position, dbid=position.dbid or found.dbid, resetlogs=position.resetlogs or found.resetlogs)
+
+
+def with_pdb_ids(places: Mapping[str, Connect], position: LogMinerPosition) -> LogMinerPosition:
+    """The position with what it does not know of its pluggable databases, as they are now; of those that can be read. Opens
+    connections, and closes them.
+
+    :param places: opens a connection to each database.
+    """
+    unknown = PdbIdentity()
+    missing = {name: connect for name, connect in places.items() if not all(position.pdb_ids.get(name, unknown))}
+    found = {
+        name: PdbIdentity(*(stored or now for stored, now in zip(position.pdb_ids.get(name, unknown), one, strict=True)))
+        for name, one in pdb_ids(missing).items()
+    }
+    return replace(position, pdb_ids={**position.pdb_ids, **found}) if found else position

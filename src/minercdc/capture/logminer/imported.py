@@ -117,7 +117,11 @@ class Imported:
 
 
 def position_after(
-    connect: Connect, done: DeliveredElsewhere, container: str | None, captured: Callable[[str, str], bool]
+    connect: Connect,
+    done: DeliveredElsewhere,
+    container: str | None,
+    captured: Callable[[str, str], bool],
+    inside: Sequence[Connect] = (),
 ) -> Imported:
     """Where to go on from, found in the redo that Oracle has: it mines the redo from the first transaction that is needed to the
     present, by connections of its own.
@@ -125,13 +129,14 @@ def position_after(
     :param connect: opens a connection for mining.
     :param container: SRC_CON_NAME of the rows; None: all rows count.
     :param captured: whether a table (owner, name) is captured; its errors pass through.
+    :param inside: opens a connection to `container`; () where it is None.
     :raises LogGapError: redo that this takes is gone.
     :raises SourceError: what is delivered is not a beginning of what was committed, thread by thread; or the number of the last
         event does not say where in its transaction that is.
     :raises SourceError, PrerequisiteError, ConfigError: Oracle's other errors, as `codes.classify` makes them; or connecting
         failed.
     """
-    first = mine_from(connect, done.since - 1, container)
+    first = mine_from(connect, done.since - 1, container, inside)
     with closing(connect()) as connection:
         await_written(connection)
         marks = marks_of(_read(connection, selection_from(connection, done.since, done.since), container), done)

@@ -1,7 +1,8 @@
 """Finds the oldest transaction that was open at an SCN of the past: there mining has to begin, so that all that it changed is
 seen.
 
-open now, begun at or before the SCN                          V$TRANSACTION has its START_SCN
+open now, begun at or before the SCN                          V$TRANSACTION of its container has its START_SCN
+in doubt after a crash                                        nothing says where it began: refused
 committed after the SCN, its START in the redo that is read   the START row has the SCN
 committed after the SCN, begun before that redo               the COMMIT row has START_SCN; where not, more redo is read
 rolled back                                                   does not matter
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -34,10 +35,12 @@ from minercdc.capture.logminer.session.logminer_session import MiningSession
 from minercdc.capture.logminer.session.query import ContainerNames, within
 from minercdc.capture.logminer.session.row import ZERO_XID, OpCode
 from minercdc.errors import LogGapError
-from minercdc.oracle.scn import current_scn, oldest_open_scn, written_scn
+from minercdc.oracle.open_transactions import oldest_open_in
+from minercdc.oracle.scn import current_scn, written_scn
 
 _log = logging.getLogger(__name__)
 
+Connect = Callable[[], oracledb.Connection]
 _COLUMNS: Final = "SCN, OPERATION_CODE, XID, SRC_CON_ID, START_SCN"
 _ENDS: Final = ", ".join(str(int(code)) for code in (OpCode.START, OpCode.COMMIT, OpCode.ROLLBACK))
 _FETCH: Final = 10_000
@@ -95,19 +98,24 @@ def begun_before(ends: Iterable[End], scn: int) -> Begun:
     return Begun(min(found, default=None), unplaced)
 
 
-def mine_from(connect: Callable[[], oracledb.Connection], scn: int, container: ContainerNames) -> int:
+def mine_from(
+    connect: Connect, scn: int, container: ContainerNames, inside: Sequence[Connect], *, doubted: bool = False
+) -> int:
     """An SCN at or below the start of every transaction that was open at `scn`, and committed later or is open still; `scn`
     itself when there was none. Waits as `await_written`, and reads the redo from `scn` to the present, online logs too; all of
     it from the returned SCN on is there.
 
     :param connect: opens a connection for mining, which is closed here.
     :param container: SRC_CON_NAME of the transactions that count; None: all do.
+    :param inside: opens a connection to each of these containers, which is closed here; () for `connect` alone.
+    :param doubted: what transactions in doubt have changed is known otherwise; else there may be none.
     :raises LogGapError: redo that this takes is gone.
+    :raises TransientSourceError: a transaction is in doubt (`refuse_in_doubt`).
     :raises SourceError, PrerequisiteError, ConfigError: Oracle's other errors, as `codes.classify` makes them; or connecting
         failed.
     """
     with closing(connect()) as connection:
-        open_now = oldest_open_scn(connection)
+        open_now = oldest_open_in(connection, inside, doubted=doubted)
         await_written(connection)  # what has ended before has its COMMIT in the logs then
         found = [scn, *(start for start in (open_now,) if start is not None and start < scn)]
         session = MiningSession(connection, _FETCH)
@@ -142,14 +150,16 @@ def await_written(connection: oracledb.Connection) -> None:
 
 
 def from_starts(
-    connect: Callable[[], oracledb.Connection], position: LogMinerPosition, container: ContainerNames
+    connect: Connect, position: LogMinerPosition, container: ContainerNames, inside: Sequence[Connect]
 ) -> LogMinerPosition:
     """The position with each thread's mining from the log in which the oldest transaction that is not delivered can have begun
-    (`LogMinerPosition.whole`); the same object where it is whole already. Raises as `mine_from`; parameters as there."""
+    (`LogMinerPosition.whole`); the same object where it is whole already. Raises as `mine_from`; parameters as there.
+
+    Transactions in doubt need no look: they change nothing more, and those with captured rows hold the position themselves."""
     if position.whole or not position.threads:
         return position
     since = min(mark.resume_scn for mark in position.threads.values()) - 1
-    first = mine_from(connect, since, container)
+    first = mine_from(connect, since, container, inside, doubted=True)
     with closing(connect()) as connection:
         begins = beginning(selection_from(connection, first, since).files, first)
     threads = {

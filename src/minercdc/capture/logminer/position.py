@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
-from minercdc.oracle.scn import DatabaseIdentity
+from minercdc.oracle.scn import DatabaseIdentity, PdbIdentity
 from minercdc.stream.offset import JsonValue
 
 
@@ -212,7 +212,7 @@ class LogMinerPosition:
     :param dbid: DBID of the database whose redo it is a place in; 0 when not known: it is not checked then.
     :param whole: no transaction that is still to be delivered began before the marks. LogMiner needs the START of a transaction to
         show that it was committed, and to show its large values; `open_at.from_starts` makes a position whole.
-    :param con_dbids: CON_DBID of each captured database by its name, as far as it is known.
+    :param pdb_ids: which each captured pluggable database is, by its name, as far as it is known.
     :param kept_version: of `kept`, within a run: files that went out of use up to it are not needed by this position. Not stored.
     """
 
@@ -226,7 +226,7 @@ class LogMinerPosition:
     pdbs: tuple[str, ...] = ()
     dbid: int = 0
     whole: bool = True
-    con_dbids: Mapping[str, int] = field(default_factory=dict)
+    pdb_ids: Mapping[str, PdbIdentity] = field(default_factory=dict)
 
     def mined_again(self, wanted: Callable[[KeptTransaction], bool] = lambda _: True) -> LogMinerPosition:
         """The position without the kept transactions for which `wanted` is true: it begins where they are mined again from their
@@ -298,7 +298,7 @@ class LogMinerPosition:
             **({"pdbs": list[JsonValue](self.pdbs)} if self.pdbs else {}),
             **({"dbid": str(self.dbid)} if self.dbid else {}),
             **({} if self.whole else {"whole": False}),
-            **({"con_dbids": {name: str(number) for name, number in self.con_dbids.items()}} if self.con_dbids else {}),
+            **({"con_dbids": {name: " ".join(map(str, one)) for name, one in self.pdb_ids.items()}} if self.pdb_ids else {}),
         }
 
     @classmethod
@@ -316,7 +316,7 @@ class LogMinerPosition:
             pdbs=tuple(map(str, saved.get("pdbs", ()))),
             dbid=int(saved.get("dbid", 0)),
             whole=bool(saved.get("whole", True)),
-            con_dbids={str(name): int(number) for name, number in saved.get("con_dbids", {}).items()},
+            pdb_ids={str(name): PdbIdentity(*map(int, one.split())) for name, one in saved.get("con_dbids", {}).items()},
         )
 
 

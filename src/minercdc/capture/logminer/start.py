@@ -41,8 +41,9 @@ def start_position(connect: Connect, snapshot_scn: int, mine_from: int, pdbs: tu
     :raises SourceError, PrerequisiteError, ConfigError: connecting failed, or V$DATABASE cannot be read.
     """
     with closing(connect()) as connection:
-        dbid, resetlogs, _ = database_identity(connection)
-        return LogMinerPosition({}, min(mine_from, snapshot_scn), snapshot_scn, resetlogs, pdbs=pdbs, dbid=dbid)
+        found = database_identity(connection)
+    scns = min(mine_from, snapshot_scn), snapshot_scn
+    return LogMinerPosition({}, *scns, found.resetlogs, pdbs=pdbs, dbid=found.dbid)
 
 
 def with_pdbs(position: LogMinerPosition, pdbs: tuple[str, ...]) -> LogMinerPosition:

@@ -64,7 +64,7 @@ report the code.""",
     errors.TransientSourceError: (
         "the connection is lost, or there is none yet",
         """*Retried.* The listener cannot be reached, the service is not registered, the session was killed, the network or the
-instance went away, no session or process is free, the archiver is stuck, the database is restricted or changes its role, a call ran into `database.query.timeout.ms`, or logging on into `database.connection.timeout.ms`. An unknown
+instance went away, no session or process is free, the archiver is stuck, the database is restricted or changes its role, a stream is to begin while a transaction is in doubt (ORA-01591; DBA_2PC_PENDING), a call ran into `database.query.timeout.ms`, or logging on into `database.connection.timeout.ms`. An unknown
 service is retried as well: an instance that starts registers its services with the listener late. When it does not pass, check
 `database.hostname`, `database.port` and `database.dbname` in the message.""",
     ),
@@ -78,7 +78,7 @@ It ends with status 1 only when `errors.max.retries` is spent.""",
     errors.LogGapError: (
         "redo is missing",
         """*Exit status 1.* A log that is still needed is no longer online nor archived, a block of it is corrupt, the database was
-opened with RESETLOGS, or it is not the database that was captured: its DBID or that of the pluggable database differs, or it has not reached the SCN of the stored position, for example because it was restored
+opened with RESETLOGS, or the pluggable database alone was, or it was unplugged and plugged in again; or it is not the database that was captured: its DBID or that of the pluggable database differs, or it has not reached the SCN of the stored position, for example because it was restored
 or created again, or `database.hostname` is wrong. Going on
 would lose changes. Restore the archived logs that the message names, and start again. If they cannot be restored, take a new
 snapshot: [archived logs are gone](how-to/archived-logs-are-gone.md) has the steps, and says how to prevent it. With `capture.mode=downstream` the message names a log that has not reached

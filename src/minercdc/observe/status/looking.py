@@ -36,7 +36,8 @@ class SourceLook:
     """The looks of one process at the views of its database, by one thread and on one connection, which `close` ends; each
     one's figures go into `counters.source`.
 
-    :param connect: to the root, or where there is no container database, to the database.
+    :param connect: to where the captured tables are: the root shows a common user no transactions and no undo of pluggable
+        databases (docs/reference/logminer-facts.md#b-1-3).
     """
 
     def __init__(self, connect: Callable[[], oracledb.Connection], counters: Counters) -> None:

@@ -113,6 +113,12 @@ RULES: Final = (
         "ALTER TABLE table ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
     ),
     Rule(
+        "policies",
+        "No policy shows the user a part of a captured table, or other values (DBMS_RLS, DBMS_REDACT).",
+        "Snapshots have what the policy shows, the stream has what is stored.",
+        "GRANT EXEMPT ACCESS POLICY TO user; GRANT EXEMPT REDACTION POLICY TO user",
+    ),
+    Rule(
         "force-logging",
         "The database forces logging.",
         "Rows of a direct-path load with NOLOGGING are not in the redo, so they are never captured.",
@@ -251,12 +257,6 @@ RULES: Final = (
         "The LogMiner session grows to that size; at the limit Oracle terminates sessions (ORA-04036).",
         "ALTER SYSTEM SET PGA_AGGREGATE_LIMIT = size",
         ("V$PARAMETER",),
-    ),
-    Rule(
-        "comparison",
-        "Sessions compare text by its bytes: `NLS_COMP` and `NLS_SORT` are BINARY.",
-        "Redo addresses and keys are compared in SQL: linguistic comparison would skip rows.",
-        "database.initial.statements=ALTER SESSION SET NLS_COMP = BINARY NLS_SORT = BINARY",
     ),
     Rule(
         "character-set",

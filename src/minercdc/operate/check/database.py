@@ -148,7 +148,9 @@ def log_groups(source: ExaminedSource) -> Iterator[Finding]:
 
 def old_transactions(source: ExaminedSource) -> Iterator[Finding]:
     """One finding, advice, when archived logs were deleted, and the oldest open transaction began before the oldest one that
-    is left."""
+    is left; none where LogMiner does not read the redo. The root would not show transactions of a pluggable database."""
+    if not source.mines:
+        return
     reach = activity.archive_reach(source.connection)
     if not activity.deletes_archived(source.connection):
         return
@@ -199,16 +201,6 @@ def pga_limit(source: ExaminedSource) -> Iterator[Finding]:
         yield advice("pga-limit", problem, fix)
 
 
-def comparison(source: ExaminedSource) -> Iterator[Finding]:
-    """One finding, advice, when NLS_COMP or NLS_SORT of the session is other than BINARY."""
-    sql = "SELECT PARAMETER, VALUE FROM NLS_SESSION_PARAMETERS WHERE PARAMETER IN ('NLS_COMP', 'NLS_SORT')"
-    found = {str(name): str(value) for name, value in source.rows(sql, "reading the session's NLS settings")}
-    if found != {"NLS_COMP": "BINARY", "NLS_SORT": "BINARY"}:
-        shown = ", ".join(f"{name}={value}" for name, value in sorted(found.items()))
-        fix = "database.initial.statements=ALTER SESSION SET NLS_COMP = BINARY NLS_SORT = BINARY"
-        yield advice("comparison", f"sessions of {source.user} do not compare text by its bytes: {shown}", fix)
-
-
 def known_character_set(source: ExaminedSource) -> Iterator[Finding]:
     """One finding, advice, when the database's character set is not known here: the rule `character-set`."""
     if (found := character_set(source.connection)) not in CHARACTER_SETS:
@@ -245,16 +237,15 @@ OF_REDO: Final[Mapping[str, Examine]] = {
     "archive-lag": archive_lag,
     "log-switches": log_switches,
     "log-groups": log_groups,
-    "old-transactions": old_transactions,
     "pga-limit": pga_limit,
 }
 """The functions of the rules that are examined in the root of the source, where LogMiner reads redo."""
 
 OF_TABLES: Final[Mapping[str, Examine]] = {
     "nologging-tables": nologging_tables,
+    "old-transactions": old_transactions,
     "undo-retention": undo_retention,
     "undo-errors": undo_errors,
-    "comparison": comparison,
     "character-set": known_character_set,
     "pdb-open": pdb_open,
 }

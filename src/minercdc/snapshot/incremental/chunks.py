@@ -6,7 +6,7 @@ rows and notifications, then the state that says they are delivered; both go int
 
     no snapshot, paused    nothing is read
     first of its tables    reader started at the state's key
-    Began                  order and last key into the state
+    Began                  shape still the stream's?  order and last key into the state
     Chunk                  the stream has come to its SCN?  shape still the stream's?  rows without newer ones, state on
     Failed                 the table is given up, with the reason
 """
@@ -194,6 +194,8 @@ class IncrementalSnapshots:
         if isinstance(outcome, Failed):
             return self._give_up_table(state, snapshot, table, outcome, time_us)
         if isinstance(outcome, Began):
+            if self._is_of_another_shape(self._names.table(table.table), outcome.version):
+                return self._start_again(state, snapshot, table)
             self._reader.take()
             begun = replace(table, order=outcome.order, maximum=outcome.maximum, last=())
             if not outcome.maximum:
@@ -204,11 +206,18 @@ class IncrementalSnapshots:
         shape = self._shape(name)
         if shape is None:
             return self._finish_table(state, snapshot, table, "UNKNOWN_SCHEMA", time_us, error="the table was dropped")
-        if shape.version != outcome.rows.schema.version:
-            _log.info("incremental snapshot %s: %s has another shape now, reading its chunk again", snapshot.id, table.table)
-            self._start_reader(name, state, snapshot, table)
-            return (), state
+        if self._is_of_another_shape(name, outcome.rows.schema.version):
+            return self._start_again(state, snapshot, table)
         return self._deliver_chunk(state, snapshot, table, outcome, shape, time_us)
+
+    def _is_of_another_shape(self, name: TableId, version: int) -> bool:
+        shape = self._shape(name)
+        return shape is not None and shape.version != version
+
+    def _start_again(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead) -> Step:
+        _log.info("incremental snapshot %s: %s has another shape now, reading on with that", snapshot.id, table.table)
+        self._start_reader(self._names.table(table.table), state, snapshot, table)
+        return (), state
 
     def _deliver_chunk(
         self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, chunk: Chunk, shape: TableSchema, time_us: int

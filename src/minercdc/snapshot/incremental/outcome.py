@@ -18,10 +18,12 @@ class Began:
 
     :param order: names of the ordering columns.
     :param maximum: Row text of their values in the last row to be read; () when there are no rows to read.
+    :param version: of the table's shape that has these columns.
     """
 
     order: tuple[str, ...]
     maximum: tuple[str, ...]
+    version: int
 
 
 @dataclass(frozen=True, slots=True)

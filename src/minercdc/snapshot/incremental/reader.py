@@ -292,7 +292,7 @@ class _Reading:
             row = cursor.fetchone()
         maximum = keyset.maximum_of(row) if row is not None else ()
         self._state = replace(self._state, order=order, last=(), maximum=maximum)
-        self._put(Began(order, maximum))
+        self._put(Began(order, maximum, schema.version))
         return bool(maximum)
 
     def _choose_scn(self, connection: oracledb.Connection) -> int:

@@ -5,36 +5,46 @@ EXCHANGE, DROP PARTITION ..      so is every table: rows that came may lie befor
 FLASHBACK .. TO BEFORE DROP      likewise
 RENAME of another table to this  a table that is partly read is read again from its first row: the rows that came with the
                                  name are not in redo. So is one that was dropped and is created again
+RENAME COLUMN, DROP COLUMN ..    a table that is read in order of the column is read again from its first row: a later column of the
+                                 name has other values, among which the last key says nothing
 TRUNCATE of the whole table      is a change of the stream, see `window.Changes`
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum, auto
 
 from minercdc.oracle.fetching.binds import ROWID
 from minercdc.schema.ddl.parser import parse_ddl
 from minercdc.schema.ddl.statements import AlterTable, TruncateTable, Unclear
+from minercdc.schema.table import TableSchema
 from minercdc.stream.events import SchemaChange
 from minercdc.stream.offset import AdHocSnapshot, TableRead
 
 
 class Untraced(Enum):
     """NOTHING: redo has all that the DDL does to rows. MOVED: rows have other ROWIDs. LOST: rows went or came. OTHER: the name is that
-    of another table."""
+    of another table. ORDER: columns that are read in order of are gone, or their names are those of others."""
 
     NOTHING = auto()
     MOVED = auto()
     LOST = auto()
     OTHER = auto()
+    ORDER = auto()
 
 
-def untraced_by(change: SchemaChange) -> Untraced:
-    """What the DDL of a change does to the rows of the change's table that redo does not show."""
+def untraced_by(change: SchemaChange, order: Iterable[str] = ()) -> Untraced:
+    """What the DDL of a change does to the rows of the change's table that redo does not show.
+
+    :param order: columns in order of which the table is read.
+    """
     if change.after is None or change.truncate:
         return Untraced.NOTHING
     if change.before is None:
         return Untraced.OTHER
+    if any(name != ROWID and _type(change.after, name) != _type(change.before, name) for name in order):
+        return Untraced.ORDER
     if not change.ddl:
         return Untraced.NOTHING
     statement = parse_ddl(change.ddl)
@@ -43,6 +53,12 @@ def untraced_by(change: SchemaChange) -> Untraced:
     if isinstance(statement, AlterTable | Unclear):
         return Untraced.LOST if statement.loses_rows else Untraced.MOVED if statement.moves_rows else Untraced.NOTHING
     return Untraced.NOTHING
+
+
+def _type(schema: TableSchema, name: str) -> str:
+    """The type of a column, '' when there is none of the name: columns get other names one by one."""
+    place = schema.positions().get(name)
+    return "" if place is None else schema.columns[place].type_name
 
 
 def from_the_first_row(snapshot: AdHocSnapshot, table: TableRead, untraced: Untraced) -> bool:

@@ -25,7 +25,7 @@ from minercdc.errors import SnapshotTooOldError, SourceError
 from minercdc.oracle.dictionary.create_table_text import read_ddl
 from minercdc.oracle.dictionary.tables import read_altered, read_table_ids, read_tables
 from minercdc.oracle.present_scn import present_scn
-from minercdc.oracle.scn import current_scn, oldest_open_scn, scn_of_time
+from minercdc.oracle.scn import current_scn, oldest_open_scn, refuse_in_doubt, scn_of_time
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
@@ -102,7 +102,8 @@ def fix_now(places: Sequence[Place], lock: Lock, *, redo: bool = True, described
         shows the open transactions of its own.
     :param redo: the stream comes from redo; else open transactions do not count, and no V$ view has to be granted.
     :param described: what is read of the tables besides their structures.
-    :raises TransientSourceError: a table was busy for as long as the lock may wait, or the connection broke.
+    :raises TransientSourceError: a table was busy for as long as the lock may wait, a transaction is in doubt
+        (`refuse_in_doubt`), or the connection broke.
     :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
     :raises ConfigError: a pattern of the filter took too long.
     """
@@ -113,6 +114,8 @@ def fix_now(places: Sequence[Place], lock: Lock, *, redo: bool = True, described
             locks.enter_context(lock(inside, ids))
         if redo:
             begun = current_scn(connection)
+            for inside, _ in found:
+                refuse_in_doubt(inside)
             oldest = [open_ for inside, _ in found if (open_ := oldest_open_scn(inside))]
             scn = current_scn(connection)
         else:

@@ -48,6 +48,16 @@ def test_what_is_shown_again_comes_once(tmp_path: Path) -> None:
     assert changes(read(miner, redo.rows)) == []
 
 
+def test_rows_without_their_commit_are_not_passed_over(tmp_path: Path) -> None:
+    """As LogMiner might show the branches of a transaction, by ids of their own (PXID: parallel DML)."""
+    redo = Redo()
+    redo.start(A)
+    redo.insert(B, 1)
+    redo.commit(A)
+    with pytest.raises(MiningSessionError, match=f"1 changes of transaction {B.hex()}"):
+        read(miner_of(tmp_path), redo.rows)
+
+
 def test_a_restart_at_any_progress_misses_and_repeats_nothing(tmp_path: Path) -> None:
     redo = Redo()
     for number, transaction in enumerate((A, B, C), 1):

@@ -6,6 +6,8 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.unit.capture.logminer.redo import ITEM, A, B, Redo, partial, requested, xid
@@ -15,7 +17,7 @@ from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
 from minercdc.capture.logminer.buffer.delivery import Delivery
 from minercdc.capture.logminer.buffer.transactions import TransactionBuffer
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.session.containers import Container, Containers, tx_id_in
+from minercdc.capture.logminer.session.containers import Container, Containers, containers_of, tx_id_in
 from minercdc.capture.logminer.session.host_clock import HostClock
 from minercdc.capture.logminer.session.query import committed_query
 from minercdc.capture.logminer.session.row import ContinuationJoiner
@@ -27,6 +29,7 @@ from minercdc.schema.table import TableId
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
 from minercdc.stream.events import ChangeEvent, Progress, SchemaChange
+from minercdc.values.image import utc_only
 
 SALES, STOCK = 3, 4  # their CON_IDs
 NAMES = {SALES: "SALES", STOCK: "STOCK"}
@@ -217,3 +220,44 @@ def test_a_kill_at_any_moment_loses_and_repeats_nothing_of_either(tmp_path: Path
         position = LogMinerPosition.from_json(event.position.to_json())
         again = Redo(rows=[*requested(rows, {thread: mark.resume for thread, mark in position.threads.items()})])
         assert changes(events[: at + 1]) + changes(Mine(tmp_path, position).read(again)) == every
+
+
+class InCharset:
+    """A connection to a container that has this character set."""
+
+    def __init__(self, charset: str) -> None:
+        self._charset = charset
+        self.closed = False
+
+    def cursor(self) -> InCharset:
+        return self
+
+    def __enter__(self) -> InCharset:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def execute(self, sql: str, _: object = None) -> None:
+        assert "NLS_CHARACTERSET" in sql
+
+    def fetchone(self) -> tuple[str]:
+        return (self._charset,)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize(("pdb", "charset"), [("PDB", "WE8MSWIN1252"), ("", "AL32UTF8")])
+def test_stored_text_is_in_the_character_set_of_the_pluggable_database(pdb: str, charset: str) -> None:
+    """The root may have another one, in which `C3 A9` is one character."""
+    inside, root = InCharset("WE8MSWIN1252"), InCharset("AL32UTF8")
+    context: Any = SimpleNamespace(
+        tables=Tables(), read_table=None, unlogged=None, object_ids=None, mined=None, database="PDB", pdbs=()
+    )
+    context.time_zone, context.connect_pdb, context.containers = utc_only, lambda: inside, (inside,) if pdb else ()
+    containers = containers_of(context, lambda shapes: TransactionDecoder(shapes, HostClock()))
+    containers.begin_session(root)  # type: ignore[arg-type]
+    assert containers.only is not None
+    assert containers.only.decoder.encoding.charset == charset
+    assert inside.closed == bool(pdb)

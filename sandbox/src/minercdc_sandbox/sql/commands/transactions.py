@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.dml.constraints import verify_deferred
 from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.privileges import require
 from minercdc_sandbox.sql.tokens import TokenKind
 from minercdc_sandbox.storage import locks
 from minercdc_sandbox.storage.transactions import Undo, UndoKind
 
 
 def commit(session: SqlSession, parser: Parser) -> None:
-    """COMMIT [WORK]. Raises ORA-02091 when a deferred constraint is violated, and as `Session.commit`. Syntax errors are those of
-    `Parser`."""
+    """COMMIT [WORK]; COMMIT FORCE 'id', see `_force`. Raises ORA-02091 when a deferred constraint is violated, and as
+    `Session.commit`. Syntax errors are those of `Parser`."""
     parser.word("WORK")
+    if parser.word("FORCE"):
+        _force(session, parser, session.storage.commit)
+        return
     parser.word("WRITE", "WAIT")
     parser.end()
     session.commit()
 
 
+def _force(session: SqlSession, parser: Parser, end: Callable[[locks.Client], object]) -> None:
+    """Read the LOCAL_TRAN_ID, and end that transaction in doubt; the session's own goes on. Raises ORA-02058 for none that is in
+    doubt, and ORA-01031 without FORCE ANY TRANSACTION, if another user's. Syntax errors are those of `Parser`."""
+    local_id = parser.take().text
+    parser.end()
+    with session.storage.lock:
+        found = [t for t in session.database.transactions.in_doubt(session.container) if t.local_id == local_id]
+        if not found:
+            raise OraError(2058, f"no prepared transaction found with ID {local_id}")
+        [transaction] = found
+        if transaction.user != session.user:
+            require(session.catalog, session.container, session.user, "FORCE ANY TRANSACTION")
+        who = transaction.sid, transaction.serial, transaction.user, transaction.container
+        end(locks.Client(*who, thread=transaction.thread, transaction=transaction))
+
+
 def rollback(session: SqlSession, parser: Parser) -> None:
-    """ROLLBACK [WORK], also TO SAVEPOINT. Raises ORA-01086 for a savepoint that the transaction does not have, and as
+    """ROLLBACK [WORK], also TO SAVEPOINT; ROLLBACK FORCE 'id', see `_force`. Raises ORA-01086 for a savepoint that the transaction does not have, and as
     `Session.rollback`. Syntax errors are those of `Parser`."""
     parser.word("WORK")
     if parser.word("TO"):
@@ -30,6 +52,9 @@ def rollback(session: SqlSession, parser: Parser) -> None:
         name = parser.name()
         parser.end()
         session.transactions.rollback_to(name)
+        return
+    if parser.word("FORCE"):
+        _force(session, parser, session.storage.rollback)
         return
     parser.end()
     session.rollback()

@@ -41,6 +41,7 @@ class _Options:
 
     tablespace: str | None = None
     locked: bool | None = None
+    container_data: bool | None = None
     expired: bool = False
     others: bool = False
 
@@ -48,6 +49,7 @@ class _Options:
         user.default_tablespace = self.tablespace or user.default_tablespace
         user.locked = user.locked if self.locked is None else self.locked
         user.expired = user.expired or self.expired
+        user.container_data = user.container_data if self.container_data is None else self.container_data
 
 
 def create_user(session: SqlSession, parser: Parser) -> None:
@@ -178,6 +180,14 @@ def _options(parser: Parser) -> _Options:
             found.tablespace = parser.name(959, "tablespace does not exist")
         elif parser.word("PASSWORD", "EXPIRE"):
             found.expired = True
+        elif parser.word("SET", "CONTAINER_DATA"):
+            parser.expect_op("=")
+            word = parser.any_word("ALL", "DEFAULT")
+            if word is None or parser.is_word("FOR"):
+                raise OraError(
+                    3001, "unimplemented feature: CONTAINER_DATA of single containers or views", parser.token.start
+                )
+            found.container_data = word == "ALL"
         elif parser.word("ACCOUNT"):
             word = parser.any_word("LOCK", "UNLOCK")
             if word is None:

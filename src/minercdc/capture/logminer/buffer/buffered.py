@@ -266,7 +266,7 @@ class BufferedAssembly:
         start = self._start
         base = threads, start.start_scn, start.snapshot_scn, start.resetlogs
         position = LogMinerPosition(*base, given_up, *kept, pdbs=start.pdbs, dbid=start.dbid, whole=self._lobs)
-        return replace(position, con_dbids=start.con_dbids)
+        return replace(position, pdb_ids=start.pdb_ids)
 
     def open(self) -> list[Transaction]:
         """Transactions that wait for their end, those that lie in files included; not those whose COMMIT was read and is held."""

@@ -94,7 +94,15 @@ class CommittedAssembly:
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
         """End a pass, all of whose rows were taken: `marks` move to where the oldest transaction can begin that was open
-        before the previous pass. Yields nothing, but has to be iterated over."""
+        before the previous pass. Yields nothing, but has to be iterated over.
+
+        :raises MiningSessionError: rows have come without their COMMIT: the next pass would begin after them.
+        """
+        for transaction in self._buffer.open():
+            raise MiningSessionError(
+                f"LogMiner shows {transaction.changes} changes of transaction {transaction.key[1].hex()} as committed, and not its COMMIT",
+                hint="database.connection.adapter=logminer does not need it. Please report what kind of transaction it is.",
+            )
         for thread, (mark, scn) in self._next_resume.items():
             if self._resume[thread][0] < mark:
                 self._resume[thread] = mark, scn
@@ -176,7 +184,7 @@ class CommittedAssembly:
         given_up = frozenset(xid.hex() for xid in self._given_up)
         start = self._start
         base = threads, start.start_scn, start.snapshot_scn, start.resetlogs
-        return LogMinerPosition(*base, given_up, pdbs=start.pdbs, dbid=start.dbid, con_dbids=start.con_dbids)
+        return LogMinerPosition(*base, given_up, pdbs=start.pdbs, dbid=start.dbid, pdb_ids=start.pdb_ids)
 
     def open(self) -> list[Transaction]:
         """Always empty: LogMiner holds back what is not committed."""

@@ -87,7 +87,7 @@ class Mining:
             mark = ThreadMark(*begin, RedoAddress(*commit), info.commit_scn, last_ddl, *floor)
             base = start.start_scn, start.snapshot_scn, start.resetlogs
             position = LogMinerPosition(
-                {thread: mark}, *base, given_up, *kept, dbid=start.dbid, whole=lobs, con_dbids=start.con_dbids
+                {thread: mark}, *base, given_up, *kept, dbid=start.dbid, whole=lobs, pdb_ids=start.pdb_ids
             )
             return Progress(position, Scn(complete_scn), info.commit_us, info)
 

@@ -44,7 +44,8 @@ class Container:
 
     :param name: SRC_CON_NAME of its rows; '' where only one container is captured.
     :param time_zone: reads its DBTIMEZONE.
-    :param connect: opens a connection to it; None: it has the character set of the source, which is read instead.
+    :param connect: opens a connection to it; None: LogMiner's session is in it, and its character set is read there. A pluggable
+        database may have another one than the root.
     """
 
     name: str
@@ -134,7 +135,7 @@ class Containers:
 
     def begin_session(self, connection: oracledb.Connection) -> None:
         """Read the character sets, and set `encoding` of each decoder; to be called for each LogMiner session, before its
-        rows are decoded. The character set of one of several containers is read once, by a connection of its own.
+        rows are decoded. The character set of a container below the root is read once, by a connection of its own.
 
         :param connection: to the source.
         :raises SourceError, PrerequisiteError, ConfigError: a character set cannot be read, or connecting failed.
@@ -156,7 +157,8 @@ def containers_of(context: CaptureContext, decoder_of: Callable[[ShapeTracker], 
     tables, read, unlogged, ids = context.tables, context.read_table, context.unlogged, context.object_ids
     if not context.pdbs:
         shapes = ShapeTracker(tables, context.mined, context.database, read, unlogged, ids=ids)
-        return Containers([Container("", shapes, decoder_of(shapes), cache(context.time_zone))])
+        connect = context.connect_pdb if context.containers else None
+        return Containers([Container("", shapes, decoder_of(shapes), cache(context.time_zone), connect)])
     found = []
     for pdb in context.pdbs:
         tx_id = partial(tx_id_in, pdb.database)

@@ -152,7 +152,11 @@ def look(config: ConnectorConfig, source: str) -> Import:
     def connect_root() -> oracledb.Connection:
         return connect(config.database, "root")
 
-    imported = position_after(connect_root, delivered, container, table_filter(config).includes)
+    def connect_pdb() -> oracledb.Connection:
+        return connect(config.database, "pdb")
+
+    inside = (connect_pdb,) if container is not None else ()
+    imported = position_after(connect_root, delivered, container, table_filter(config).includes, inside)
     position, partial = imported.position, imported.partial
     if partial is not None and imported.moved is not None and config.sink.is_kafka:
         table = TableId(database, *imported.moved)
