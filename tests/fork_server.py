@@ -1,4 +1,4 @@
-"""A process that has imported what the commands of a program import, and forks for each command: see `tests.forked`.
+"""A process that has imported what the commands of a program import, has made their parser, and forks for each command: see `tests.forked`.
 
 Takes the number of its socket and the program, `minercdc` or `minercdc_sandbox`. Each request is a JSON object `arguments`,
 `environment`, `directory` with two descriptors, for standard output and standard error. It answers with `{"pid": ..}`, and with `{"pid": .., "status": ..}` when that process has ended. It ends with its
@@ -35,8 +35,34 @@ _IMPORTED = {
         "operate.recording.recording",
         "operate.recording.replaying",
         "operate.verify",
+        # What a connector's start imports: its adapter and sink by their names.
+        "capture.flashback.adapter",
+        "capture.fors_olr.adapter",
+        "capture.logminer.adapter",
+        "capture.olr.adapter",
+        "capture.txlog.adapter",
+        "cli.next_steps",
+        "operate.check.config_imports",
+        "operate.signals.send",
+        "sinks.kafka.refused_settings",
+        "sinks.opening",
     ),
 }
+_NEEDED = {
+    "topic.prefix": "x",
+    "database.hostname": "x",
+    "database.user": "x",
+    "database.password": "x",
+    "database.dbname": "x",
+    "minercdc.kafka.bootstrap.servers": "x",
+}
+
+
+def warm(module: ModuleType) -> None:
+    """Do once what each command would do first: make the parser of all commands, and the validators of all properties."""
+    if module.__name__ == "minercdc.__main__":
+        importlib.import_module("minercdc.cli").program()
+        importlib.import_module("minercdc.config.load").parse_properties(_NEEDED)
 
 
 def serve(link: socket.socket, entry: ModuleType) -> bool:
@@ -95,6 +121,7 @@ if __name__ == "__main__":
     module = importlib.import_module(f"{program}.__main__")
     for name in _IMPORTED[program]:
         importlib.import_module(f"{program}.{name}")
+    warm(module)
     gc.freeze()  # a collection would copy the pages that the processes share
     if serve(socket.socket(fileno=int(sys.argv[1])), module):
         module.main()
