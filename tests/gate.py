@@ -263,6 +263,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/spark/test_lake_envelope.py::test_what_was_not_written_or_is_of_other_topics_is_not_observed": "an optimisation",
     "tests/spark/test_lake_handover.py": "kills of a snapshot; tests/e2e/test_handover.py has the hand-over",
     "tests/spark/test_lake_joint_read.py": "an optimisation: tables of one batch are read together",
+    "tests/spark/test_lake_log_records.py::test_rows_that_are_marked_as_deleted_are_left_to_spark": "tests/unit/lake/test_delta_log.py has the same rows",
     "tests/spark/test_lake_maintenance.py": "compaction of many small files",
     "tests/spark/test_lake_mode_kills.py": "kills in every mode; test_lake.py stops one",
     "tests/spark/test_lake_modes.py": "every mode, a minute of CPU each; test_lake.py has the rules of the default",
