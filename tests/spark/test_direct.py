@@ -16,7 +16,9 @@ from tests.spark.direct_query import in_time
 from tests.spark.segments import SegmentConnector, opened, segment_config
 
 from minercdc.config.load import load_config
+from minercdc.errors import MinerCdcError
 from minercdc.lake import read_changes
+from minercdc.lake.source.segments import MinercdcSource
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.sinks.segments.reader import SegmentLog
 from minercdc.stream.events import UNAVAILABLE, Op
@@ -231,9 +233,8 @@ def test_damage_ends_the_query_with_file_and_byte(spark: SparkSession, tmp_path:
         ({"config": "{kafka}"}, "reads segments, not kafka"),
     ],
 )
-def test_options_that_cannot_be_are_named(
-    spark: SparkSession, tmp_path: Path, options: dict[str, str], message: str
-) -> None:
+def test_options_that_cannot_be_are_named(tmp_path: Path, options: dict[str, str], message: str) -> None:
+    """As Spark asks the source in a process of its own, which the next test has it do."""
     kafka = tmp_path / "kafka.yaml"
     file = segment_config(tmp_path)
     kafka.write_text(
@@ -241,8 +242,13 @@ def test_options_that_cannot_be_are_named(
         + "minercdc.kafka.bootstrap.servers: x\n"
     )
     given = {name: value.format(file=file, kafka=kafka) for name, value in options.items()}
-    with pytest.raises(PySparkException, match=message):
-        spark.readStream.format("minercdc").options(**given).load()
+    with pytest.raises(MinerCdcError, match=message):
+        MinercdcSource(given).schema()
+
+
+def test_spark_says_what_is_wrong_with_an_option(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(PySparkException, match=r"no table LAB\.X"):
+        stream(spark, segment_config(tmp_path), table="LAB.X")
 
 
 def test_tables_of_one_name_in_two_databases_are_two(spark: SparkSession, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.examples import one_of_each
 
 from minercdc.config.sections import ValueConfig
 from minercdc.config.target.lake import LakeConfig
@@ -135,7 +136,11 @@ CASES = [
 ]
 
 
-@pytest.fixture(params=[("Europe/Berlin", "true"), ("America/New_York", "false")], ids=str)
+SESSIONS = [("Europe/Berlin", "true"), ("America/New_York", "false")]
+"""Time zone, and whether Spark's SQL is the ANSI dialect."""
+
+
+@pytest.fixture(params=SESSIONS, ids=str)
 def session(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[SparkSession]:
     names = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
     before = [spark.conf.get(name) for name in names]
@@ -189,43 +194,59 @@ def test_an_instant_is_the_same_in_every_zone(session: SparkSession) -> None:
     source = Column("C", "TIMESTAMP WITH LOCAL TIME ZONE", None, 6)
     column = lake_column(source, ValueConfig.model_validate({}), LakeConfig.model_validate({}))
     assert column is not None
-    for text, moment in (
-        ("2026-03-29 01:30:00.123456000", datetime(2026, 3, 29, 1, 30, 0, 123456)),
-        ("1500-02-29 00:00:00.000000000", datetime(1500, 3, 1)),
-    ):
-        micros = (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1)
-        member = codec_for(source, ValueHandling()).to_json(text).strip('"')
-        found = session.sql(f"SELECT unix_micros({column.value(chr(39) + member + chr(39))})").collect()[0][0]
-        assert found == micros, text
+    instants = {
+        "2026-03-29 01:30:00.123456000": datetime(2026, 3, 29, 1, 30, 0, 123456),
+        "1500-02-29 00:00:00.000000000": datetime(1500, 3, 1),
+    }
+    members = [codec_for(source, ValueHandling()).to_json(text).strip('"') for text in instants]
+    values = [column.value(f"'{member}'") for member in members]
+    found = session.sql(f"SELECT {', '.join(f'unix_micros({value})' for value in values)}").collect()[0]
+    micros = [(moment - datetime(1970, 1, 1)) // timedelta(microseconds=1) for moment in instants.values()]
+    assert dict(zip(instants, found, strict=True)) == dict(zip(instants, micros, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("number", "text"), [("decimal(38,2)", "0.125"), ("decimal(38,30)", "123456789"), ("decimal(38,0)", "1" + "0" * 40)]
-)
-@pytest.mark.parametrize("mode", ["precise", "string"])
-def test_a_number_that_does_not_fit_is_an_error_that_names_its_column(
-    session: SparkSession, number: str, text: str, mode: str
-) -> None:
+TOO_LARGE = [
+    Case("NUMBER", None, None, text, "", modes(decimal_handling_mode=mode), number)
+    for mode in ("precise", "string")
+    for number, text in (
+        ("decimal(38,2)", "0.125"),
+        ("decimal(38,30)", "123456789"),
+        ("decimal(38,0)", "1" + "0" * 40),
+    )
+]
+
+
+@pytest.mark.parametrize(("case", "session"), one_of_each(TOO_LARGE, SESSIONS), indirect=["session"], ids=str)
+def test_a_number_that_does_not_fit_is_an_error_that_names_its_column(session: SparkSession, case: Case) -> None:
     with pytest.raises(Exception, match=r"column C0: a value does not fit DECIMAL\(38,\d+\) \(minercdc.lake.number\)"):
-        read(session, [Case("NUMBER", None, None, text, "", modes(decimal_handling_mode=mode), number)])
+        read(session, [case])
 
 
-@pytest.mark.parametrize("kind", ["VARCHAR2", "CLOB", "XMLTYPE", "RAW", "BLOB"])
-@pytest.mark.parametrize("mode", ["bytes", "base64", "base64-url-safe", "hex"])
-def test_the_placeholder_is_known_and_null_is_none(spark: SparkSession, kind: str, mode: str) -> None:
+def test_the_placeholder_is_known_and_null_is_none(spark: SparkSession) -> None:
+    """Of every type that may lack its value, in every mode: columns of one document."""
     placeholder = "n/a 'ö\\?>"  # base64 of it has characters that a URL has not
-    given = {"binary.handling.mode": mode, "unavailable.value.placeholder": placeholder}
-    values, source = ValueConfig.model_validate(given), Column("C", kind)
-    column = lake_column(source, values, LakeConfig.model_validate({}))
-    assert column is not None
-    assert column.unavailable is not None
-    codec = codec_for(source, handling_of(values))
-    is_bytes = column.spark_type == "BINARY"
-    printed = [codec.to_json(text.encode().hex() if is_bytes else text) for text in (placeholder, "other")]
-    frame = spark.createDataFrame([(f'{{"C":{member}}}',) for member in (*printed, "null")], "v STRING")
-    parsed = frame.selectExpr(f"from_json(v, 'C {column.json_type}') AS e")
-    found = [row[0] for row in parsed.selectExpr(column.unavailable("e.C")).collect()]
-    assert found == [True, False, False]
+    cases = [
+        (mode, kind)
+        for mode in ("bytes", "base64", "base64-url-safe", "hex")
+        for kind in ("VARCHAR2", "CLOB", "XMLTYPE", "RAW", "BLOB")
+    ]
+    types, conditions, documents = [], [], ["", "", ""]
+    for i, (mode, kind) in enumerate(cases):
+        given = {"binary.handling.mode": mode, "unavailable.value.placeholder": placeholder}
+        values, source = ValueConfig.model_validate(given), Column(f"C{i}", kind)
+        column = lake_column(source, values, LakeConfig.model_validate({}))
+        assert column is not None
+        assert column.unavailable is not None
+        types.append(f"C{i}: {column.json_type}")
+        conditions.append(f"{column.unavailable(f'e.C{i}')} AS C{i}")
+        codec = codec_for(source, handling_of(values))
+        is_bytes = column.spark_type == "BINARY"
+        printed = [codec.to_json(text.encode().hex() if is_bytes else text) for text in (placeholder, "other")]
+        documents = [f'{text},"C{i}":{member}' for text, member in zip(documents, (*printed, "null"), strict=True)]
+    frame = spark.createDataFrame([(f"{{{text[1:]}}}",) for text in documents], "v STRING")
+    parsed = frame.selectExpr(f"from_json(v, 'STRUCT<{', '.join(types)}>', map('mode', 'FAILFAST')) AS e")
+    found = zip(*parsed.selectExpr(*conditions).collect(), strict=True)
+    assert dict(zip(cases, found, strict=True)) == dict.fromkeys(cases, (True, False, False))
 
 
 def test_numbers_and_times_have_no_placeholder() -> None:
@@ -285,7 +306,7 @@ def _as(value: Any) -> Any:
 
 
 def test_fills_are_expressions_of_spark(spark: SparkSession) -> None:
-    for source, default, wanted in (
+    defaults: list[tuple[Column, str, object]] = [
         (Column("C", "NUMBER", 5, 2), "1E2", Decimal("100.00")),
         (Column("C", "NUMBER", 5, 2), "1.005", Decimal("1.01")),
         (Column("C", "NUMBER", 5, 0), "-2.5", -3),
@@ -298,10 +319,13 @@ def test_fills_are_expressions_of_spark(spark: SparkSession) -> None:
         (Column("C", "BINARY_DOUBLE"), "1e3d", 1000.0),
         (Column("C", "RAW", 4), "'00FF'", bytearray(b"\x00\xff")),
         (Column("C", "DATE"), "NULL", None),
-    ):
+    ]
+    selected, wanted = [], []
+    for source, default, value in defaults:
         column = lake_column(source, ValueConfig.model_validate({}), LakeConfig.model_validate({}))
         assert column is not None
         fill = fill_of(column, f" {default}\n")
-        row = spark.sql(f"SELECT CAST({fill} AS {column.spark_type}), typeof({fill})").collect()[0]
-        assert (row[0], row[1]) == (wanted, row[1]), default
-        assert row[1].upper() == column.spark_type.upper(), default
+        selected.append(f"struct(CAST({fill} AS {column.spark_type}), upper(typeof({fill})))")
+        wanted.append((default, (value, column.spark_type.upper())))
+    row = spark.sql(f"SELECT {', '.join(selected)}").collect()[0]
+    assert [(default, tuple(one)) for (_, default, _), one in zip(defaults, row, strict=True)] == wanted

@@ -10,7 +10,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
+from minercdc.lake.table.format import RowsAsked
 from minercdc.lake.table.native_delta.log import LiveFiles, UnknownLog
+from minercdc.lake.table.native_delta.rows import rows_within
 
 
 class LocalFiles:
@@ -169,3 +171,13 @@ def test_a_checkpoint_of_several_files_is_not_read(files: LocalFiles, last: dict
     checkpoint(files, 1, add("a", partitionValues=None), **last)
     with pytest.raises(UnknownLog, match="several files"):
         LiveFiles().at(files, 1)
+
+
+def test_rows_that_are_marked_as_deleted_are_not_read(files: LocalFiles) -> None:
+    """Whoever has given the lake's own records deletion vectors: Spark reads them."""
+    pq.write_table(pa.table({"n": [1, 2]}), files.root / "a")
+    commit(files, 0, add("a", 2))
+    assert [part.to_pydict() for part in rows_within(files, LiveFiles().at(files, 0), RowsAsked(1000))] == [{"n": [1, 2]}]
+    commit(files, 1, remove("a"), add("a", 2, deletionVector=vector(1)))
+    with pytest.raises(UnknownLog, match="rows of a are marked as deleted"):
+        list(rows_within(files, LiveFiles().at(files, 1), RowsAsked(1000)))

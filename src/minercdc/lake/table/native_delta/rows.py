@@ -7,15 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from minercdc.lake.spark.hadoop_files import HadoopFiles
 from minercdc.lake.table.format import RowsAsked
-from minercdc.lake.table.native_delta.log import DataFile, UnknownLog
+from minercdc.lake.table.native_delta.log import DataFile, TableFiles, UnknownLog
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
 
-def rows_within(files: HadoopFiles, found: Iterable[DataFile], asked: RowsAsked) -> Iterator[pa.Table]:
+def rows_within(files: TableFiles, found: Iterable[DataFile], asked: RowsAsked) -> Iterator[pa.Table]:
     """The row groups of files that may have rows that are asked for, with other rows too.
 
     :param files: of the table's directory.
