@@ -12,13 +12,13 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
 from pathlib import Path
 from types import MethodType
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator, model_validator
 from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from minercdc.schema.patterns import configured_pattern
 
@@ -110,35 +110,34 @@ def leaving_out(names: Collection[str]) -> Iterator[None]:
         _left_out.reset(token)
 
 
-def _of_environment(section: type[Section]) -> Iterator[tuple[str, str, str]]:
-    """Field name, property and text of each property that environment variables give, or the files that variables ending in `_FILE`
-    name. Raises UnreadableVariableError when such a file cannot be read."""
-    left_out = _left_out.get() or ()
-    for name, (field_name, variable) in _variables(section).items():
-        if name in left_out:
-            continue
-        if (text := os.environ.get(variable)) is not None:
-            yield field_name, name, text
-        elif path := os.environ.get(variable + "_FILE"):
+class EnvironmentSource(PydanticBaseSettingsSource):
+    """Properties given by environment variables, or by the files that variables ending in `_FILE` name.
+
+    Calling it raises UnreadableVariableError when such a file cannot be read.
+    """
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """The value, None when the environment has none; the property's name; False. Raises as the class says."""
+        name = field.alias or property_of(field_name)
+        variable = environment_name(name)
+        if variable in os.environ:
+            return os.environ[variable], name, False
+        if path := os.environ.get(variable + "_FILE"):
             try:
-                yield field_name, name, Path(path).read_text(encoding="utf-8").rstrip("\r\n")
+                return Path(path).read_text(encoding="utf-8").rstrip("\r\n"), name, False
             except (OSError, UnicodeDecodeError) as error:
                 raise UnreadableVariableError(name, error) from None
+        return None, name, False
 
-
-@cache
-def _variables(section: type[Section]) -> Mapping[str, tuple[str, str]]:
-    """Property -> field name and environment variable."""
-    return {
-        (name := field.alias or property_of(field_name)): (field_name, environment_name(name))
-        for field_name, field in section.model_fields.items()
-    }
-
-
-@cache
-def _rules(section: type[Section]) -> tuple[Callable[[Any], Iterator[str]], ...]:
-    """The methods of a section that `rule` marks, by their names."""
-    return tuple(found for _, found in sorted(vars(section).items()) if getattr(found, "is_rule", False))
+    def __call__(self) -> dict[str, Any]:
+        found = {}
+        for field_name, field in self.settings_cls.model_fields.items():
+            if (field.alias or property_of(field_name)) in (_left_out.get() or ()):
+                continue
+            value, name, _ = self.get_field_value(field, field_name)
+            if value is not None:
+                found[name] = value
+        return found
 
 
 def in_declared_case(fields: Mapping[str, FieldInfo], value: object, name: str | None) -> object:
@@ -161,28 +160,16 @@ def no_text(value: str) -> str:
     return ""
 
 
-class Section(BaseModel):
+class Section(BaseSettings):
     """One group of properties, frozen. A value from the environment wins over one that is passed in, which wins over the default.
 
     :raises ValidationError: a property is unknown, a value cannot be used, or a rule is broken; no rule is checked within `leaving_out`.
     :raises UnreadableVariableError: a file that the environment names cannot be read.
     """
 
-    model_config = ConfigDict(
-        alias_generator=property_of,
-        populate_by_name=True,
-        frozen=True,
-        extra="forbid",
-        hide_input_in_errors=True,
-        validate_default=True,
-        arbitrary_types_allowed=True,
+    model_config = SettingsConfigDict(
+        alias_generator=property_of, populate_by_name=True, frozen=True, extra="forbid", hide_input_in_errors=True
     )
-
-    def __init__(self, **given: Any) -> None:
-        for field_name, name, text in _of_environment(type(self)):
-            given.pop(field_name, None)
-            given[name] = text
-        super().__init__(**given)
 
     @field_validator("*", mode="before")
     @classmethod
@@ -200,7 +187,23 @@ class Section(BaseModel):
     @classmethod
     def rules(cls) -> Iterator[Callable[[Any], Iterator[str]]]:
         """The methods of this class itself, not of its bases, that `rule` marks."""
-        return iter(_rules(cls))
+        for name in dir(cls):
+            found = cls.__dict__.get(name)
+            if getattr(found, "is_rule", False):
+                assert callable(found)
+                yield found
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Properties come from the environment, which wins, and from what is passed in; from nowhere else."""
+        return EnvironmentSource(settings_cls), init_settings
 
     @classmethod
     def properties(cls) -> dict[str, FieldInfo]:
