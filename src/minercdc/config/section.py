@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from types import MethodType
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
@@ -111,33 +112,54 @@ def leaving_out(names: Collection[str]) -> Iterator[None]:
 
 
 class EnvironmentSource(PydanticBaseSettingsSource):
-    """Properties given by environment variables, or by the files that variables ending in `_FILE` name.
+    """What is passed in, and over it the properties given by environment variables, or by the files that variables ending in `_FILE` name.
 
     Calling it raises UnreadableVariableError when such a file cannot be read.
+
+    :param given: values by the names of fields or properties.
     """
+
+    def __init__(self, section: type[BaseSettings], given: Mapping[str, Any]) -> None:
+        super().__init__(section)
+        self._given = given
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         """The value, None when the environment has none; the property's name; False. Raises as the class says."""
         name = field.alias or property_of(field_name)
-        variable = environment_name(name)
-        if variable in os.environ:
-            return os.environ[variable], name, False
-        if path := os.environ.get(variable + "_FILE"):
-            try:
-                return Path(path).read_text(encoding="utf-8").rstrip("\r\n"), name, False
-            except (OSError, UnicodeDecodeError) as error:
-                raise UnreadableVariableError(name, error) from None
-        return None, name, False
+        return _of_environment(name, environment_name(name)), name, False
 
     def __call__(self) -> dict[str, Any]:
-        found = {}
-        for field_name, field in self.settings_cls.model_fields.items():
-            if (field.alias or property_of(field_name)) in (_left_out.get() or ()):
-                continue
-            value, name, _ = self.get_field_value(field, field_name)
-            if value is not None:
-                found[name] = value
+        found = dict(self._given)
+        left_out = _left_out.get() or ()
+        for name, (field_name, variable) in _variables(self.settings_cls).items():
+            if name not in left_out and (text := _of_environment(name, variable)) is not None:
+                found.pop(field_name, None)
+                found[name] = text
         return found
+
+
+def _of_environment(name: str, variable: str) -> str | None:
+    if (text := os.environ.get(variable)) is not None:
+        return text
+    if path := os.environ.get(variable + "_FILE"):
+        try:
+            return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UnreadableVariableError(name, error) from None
+    return None
+
+
+@cache
+def _variables(section: type[BaseSettings]) -> Mapping[str, tuple[str, str]]:
+    """Property -> field name and environment variable."""
+    named = {field.alias or property_of(field_name): field_name for field_name, field in section.model_fields.items()}
+    return {name: (field_name, environment_name(name)) for name, field_name in named.items()}
+
+
+@cache
+def _rules(section: type[Section]) -> tuple[Callable[[Any], Iterator[str]], ...]:
+    """The methods of a section that `rule` marks, by their names."""
+    return tuple(found for _, found in sorted(vars(section).items()) if getattr(found, "is_rule", False))
 
 
 def in_declared_case(fields: Mapping[str, FieldInfo], value: object, name: str | None) -> object:
@@ -171,6 +193,10 @@ class Section(BaseSettings):
         alias_generator=property_of, populate_by_name=True, frozen=True, extra="forbid", hide_input_in_errors=True
     )
 
+    def __init__(self, **given: Any) -> None:
+        # The package would make four sources for each section, and each would read the whole environment.
+        super().__init__(_build_sources=((EnvironmentSource(type(self), given),), {}))
+
     @field_validator("*", mode="before")
     @classmethod
     def _fold(cls, value: object, info: ValidationInfo) -> object:
@@ -187,23 +213,7 @@ class Section(BaseSettings):
     @classmethod
     def rules(cls) -> Iterator[Callable[[Any], Iterator[str]]]:
         """The methods of this class itself, not of its bases, that `rule` marks."""
-        for name in dir(cls):
-            found = cls.__dict__.get(name)
-            if getattr(found, "is_rule", False):
-                assert callable(found)
-                yield found
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Properties come from the environment, which wins, and from what is passed in; from nowhere else."""
-        return EnvironmentSource(settings_cls), init_settings
+        return iter(_rules(cls))
 
     @classmethod
     def properties(cls) -> dict[str, FieldInfo]:
