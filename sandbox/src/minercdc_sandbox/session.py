@@ -23,7 +23,7 @@ from minercdc_sandbox.sql.settings import Settings
 from minercdc_sandbox.sql.transaction_control import TransactionControl
 from minercdc_sandbox.sql.translate.environment import Environment
 from minercdc_sandbox.sql_area import CountedRows
-from minercdc_sandbox.statements import StatementRunner
+from minercdc_sandbox.statements import StatementRunner, parse
 from minercdc_sandbox.storage.engine import Storage
 from minercdc_sandbox.storage.locks import Client
 from minercdc_sandbox.tables import Table
@@ -163,7 +163,7 @@ class SandboxSession:
         self.database.faults.meet("execute", self.user, sql)
         cost = self.database.sql_area.cost_of(sql, self.schema, self.settings.module, self.container)
         with self._in_call(), cost.call():
-            statement = self.statements.parsed(sql)
+            statement = parse(sql)
             call = StatementCall(tuple(bind_types), bind_rows, batch_errors, row_counts)
             result = statement.run(self.statements, call)
         cost.executions += 1
@@ -186,7 +186,7 @@ class SandboxSession:
         """Columns of a query without running it, None for another statement; see `interfaces.Session`. Raises as `_in_call`, and
         the errors of the text."""
         with self._in_call():
-            return self.statements.parsed(sql).describe(self.statements)
+            return parse(sql).describe(self.statements)
 
     def commit(self) -> None:
         """Commit the transaction, if there is one; see `interfaces.Session`. Raises ORA-00028 for a killed session, as

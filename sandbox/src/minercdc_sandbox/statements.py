@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import apsw
@@ -38,7 +39,7 @@ KINDS = {
 }
 """Statements of these kinds have syntax trees; all other statements are commands (sql/commands/registry.py)."""
 
-_REMEMBERED = 400
+_REMEMBERED = 1000  # of all sessions
 _WRONG_NAMES = frozenset((904, 913, 918, 942, 947, 957, 980, 1031, 1733, 1776, 2289))
 
 
@@ -152,8 +153,11 @@ _CHANGES: dict[str, Callable[[Parser], ast.Change]] = {
 }
 
 
+@lru_cache(_REMEMBERED)
 def parse(sql: str) -> Statement:
-    """The statement by its first word. Raises as `tokenize`, ORA-00900 for an empty text, and the syntax errors of queries and DML;
+    """The statement by its first word; sessions that run the same text share it, and none changes it.
+
+    Raises as `tokenize`, ORA-00900 for an empty text, and the syntax errors of queries and DML;
     blocks and commands are parsed when they run."""
     parser = Parser(sql)
     word = parser.token.text
@@ -188,17 +192,6 @@ class StatementRunner:
         self.planner = Planner(lambda: session.environment)
         self.queries = OpenQueries(session, self.planner)
         self.names = VariableNames()
-        self._parsed: dict[str, Statement] = {}
-
-    def parsed(self, sql: str) -> Statement:
-        """The statement of a text, remembered with at most 400 others, then all are forgotten. Raises as `parse`."""
-        found = self._parsed.get(sql)
-        if found is None:
-            found = parse(sql)
-            if len(self._parsed) >= _REMEMBERED:
-                self._parsed.clear()
-            self._parsed[sql] = found
-        return found
 
     @contextmanager
     def naming(self, names: VariableNames) -> Iterator[None]:
@@ -213,7 +206,7 @@ class StatementRunner:
         """Plan a query or DML statement of a block without running it; its columns, None for any other statement and DML. Raises
         the errors of syntax, names, types and privileges. See `execution.InnerStatements`."""
         with self.naming(names):
-            return self.parsed(sql).check(self, tuple(bind_types))
+            return parse(sql).check(self, tuple(bind_types))
 
     def run_inner(
         self,
@@ -227,7 +220,7 @@ class StatementRunner:
         self.session.check_alive()
         with self.naming(names):
             try:
-                return self.parsed(sql).run(self, StatementCall(tuple(bind_types), bind_rows))
+                return parse(sql).run(self, StatementCall(tuple(bind_types), bind_rows))
             except apsw.Error as error:
                 raise translated(error, begin_run(self.session)) from error
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 from collections.abc import Iterator
 
 import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
+
+from minercdc_sandbox.server import SandboxServer
+from minercdc_sandbox.statements import parse
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +116,30 @@ def test_mining_may_end_where_the_last_log_ends(schema: SandboxProcess) -> None:
             cursor.execute(
                 "begin dbms_logmnr.start_logmnr(startscn => :1, endscn => :2, options => 16); end;", [first, after + 1]
             )
+
+
+SHARED = (
+    "with w as (select id, v from shared where id < 9) select w.id, (select max(v) from shared x where x.id = w.id) from w order by 2, 1",
+    "select level, id, prior id, connect_by_isleaf from shared start with id = 1 connect by prior id = id - 1",
+    "select * from (select id, v from shared) pivot (count(*) for v in ('a' as a, 'b' as b))",
+    "select id, s.v, row_number() over (partition by s.v order by id) from shared s left join shared t using (id) fetch first 2 rows only",
+    "select id from shared where v like :1 and id in (1, 2) union all select count(*) from shared group by v having count(*) > 0",
+    "insert into shared (id, v) select max(id) + 1, :1 from shared",
+    "merge into shared s using (select 1 id from dual) d on (s.id = d.id) when matched then update set v = :1 when not matched then insert (id) values (9)",
+    "update shared set v = (select min(v) from shared) where id = 1 and v <> :1",
+    "delete from shared where id > 5 and v = :1",
+)
+
+
+def test_sessions_share_a_statement_that_none_changes(server: SandboxServer) -> None:
+    with oracledb.connect(user="system", password="oracle", dsn=server.dsn) as admin:
+        admin.cursor().execute("create table shared (id number(9) primary key, v varchar2(9))")
+        before = {sql: copy.deepcopy(parse(sql)) for sql in SHARED}
+        for number in range(2):
+            with oracledb.connect(user="system", password="oracle", dsn=server.dsn) as one, one.cursor() as cursor:
+                cursor.execute("insert into shared (id, v) values (:1, 'a')", [number])
+                for sql in SHARED:
+                    cursor.execute(sql, ["a"] if ":1" in sql else [])
+                one.rollback()
+            admin.cursor().execute(f"alter table shared add (c{number} date)")  # plans are made again
+    assert {sql: parse(sql) for sql in SHARED} == before
