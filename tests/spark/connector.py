@@ -16,7 +16,7 @@ from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.sinks.kafka.ownership import Ownership
 from minercdc.sinks.kafka.schema_history import KafkaSchemaHistory
 from minercdc.sinks.kafka.sink import KafkaSink
-from minercdc.stream.contracts import RecordEncoder
+from minercdc.stream.contracts import Record, RecordEncoder
 from minercdc.stream.events import (
     ChangeEvent,
     Op,
@@ -47,6 +47,17 @@ class Connector:
         self.time_us: Callable[[int], int] = lambda scn: 0  # SCN -> time of what was committed there
         self.row_ids = RowIds()
         self.table: TableSchema
+        self.unsent: list[Record] = []
+
+    def write(self, record: Record) -> None:
+        """Have a record delivered by `commit`: Kafka ends a transaction that is open for a minute, and a test may look at tables meanwhile."""
+        self.unsent.append(record)
+
+    def send(self) -> None:
+        """Give the sink what was written."""
+        for record in self.unsent:
+            self.sink.write(record)
+        self.unsent.clear()
 
     def structure(self, table: TableSchema, before: TableSchema | None = None, ddl: str = "ddl") -> None:
         self.ddl(SchemaChange(table.id, before, table, ddl, Scn(self.scn), 0))
@@ -55,9 +66,9 @@ class Connector:
         change.time_us = self.time_us(change.scn)
         if change.after is not None:
             self.table = change.after
-        self.sink.write(self.history.entry(change, {}))
+        self.write(self.history.entry(change, {}))
         for record in self.encoder.encode(change):
-            self.sink.write(record)
+            self.write(record)
 
     def change(
         self,
@@ -76,7 +87,7 @@ class Connector:
         self.scn += 1
         tx = TransactionInfo(f"{self.scn:016x}", Scn(self.scn), Scn(self.scn), 0, self.time_us(self.scn), 1, "U")
         for record in self.encoder.encode(ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, 1, row_id=row_id)):
-            self.sink.write(record)
+            self.write(record)
 
     def transaction(self, *changes: tuple[Op, Row | None, Row | None, TableSchema], row_ids: Sequence[str] = ()) -> None:
         """Several changes with one commit SCN; of rows with these ROWIDs, '' for none, or with their own."""
@@ -86,7 +97,7 @@ class Connector:
             row_id = (row_ids[seq - 1] or None) if row_ids else self.row_ids.of(before, after, table)
             event = ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, seq, row_id=row_id)
             for record in self.encoder.encode(event):
-                self.sink.write(record)
+                self.write(record)
 
     def found(self, *tables: TableSchema) -> None:
         """The structures that an initial snapshot reads, whose rows follow as of the present SCN."""
@@ -108,13 +119,13 @@ class Connector:
             snapshot=SnapshotMark.TRUE,
         )
         for record in self.encoder.encode(event):
-            self.sink.write(record)
+            self.write(record)
 
     def vanish(self, table: TableSchema, key: bytes) -> None:
         """A row that was gone when its suspended table was read again."""
         self.scn += 1
         for record in self.encoder.encode(VanishedRow(table, key, Scn(self.scn), self.time_us(self.scn))):
-            self.sink.write(record)
+            self.write(record)
 
     def truncate(self, table: TableSchema) -> None:
         self.scn += 1
@@ -133,4 +144,5 @@ class Connector:
     def commit(self, complete: int | None = None, suspended: Sequence[SuspendedTable] = ()) -> None:
         """Deliver what was written; all commits up to now are complete, or those up to an SCN."""
         scn = self.scn if complete is None else complete
+        self.send()
         self.sink.commit(Offset("test", {}, suspended=tuple(suspended), complete_scn=scn))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from minercdc.config.load import ConnectorConfig
@@ -12,7 +13,7 @@ from minercdc.lake.table.iceberg import IcebergTable
 from minercdc.schema.table import TableId, TableSchema
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 FORMAT: Final = os.environ.get("MINERCDC_LAKE_FORMAT", "delta")
 """The format of the lakes of this run (tests/iceberg.py)."""
@@ -31,5 +32,9 @@ def frame(spark: SparkSession, config: ConnectorConfig, schema: str, table: str)
 
 def lake(spark: SparkSession, config: ConnectorConfig, table: TableSchema) -> list[dict[str, Any]]:
     """The rows of a lake table without `__cdc`."""
-    rows = [r.asDict() for r in frame(spark, config, table.id.schema, table.id.table).collect()]
-    return sorted(({k: v for k, v in r.items() if k != "__cdc"} for r in rows), key=str)
+    return of_source(frame(spark, config, table.id.schema, table.id.table).collect())
+
+
+def of_source(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Rows without `__cdc`."""
+    return sorted(({k: v for k, v in row.asDict().items() if k != "__cdc"} for row in rows), key=str)

@@ -37,6 +37,7 @@ class SegmentConnector(Connector):
         self.scn = 100
         self.time_us = lambda scn: 0
         self.row_ids = RowIds()
+        self.unsent = []
 
     def ddl(self, change: SchemaChange) -> None:
         change.time_us = self.time_us(change.scn)
@@ -44,10 +45,11 @@ class SegmentConnector(Connector):
             self.table = change.after
         assert self.history.entry(change, {}) is None
         for record in self.encoder.encode(change):
-            self.sink.write(record)
+            self.write(record)
 
     def commit(self, complete: int | None = None, suspended: Sequence[SuspendedTable] = ()) -> None:
         scn = self.scn if complete is None else complete
+        self.send()
         self.sink.commit(Offset("test", {}, suspended=tuple(suspended), complete_scn=scn, history=self.history.mark()))
 
 

@@ -140,7 +140,7 @@ def test_a_record_that_does_not_fit_its_schema_quarantines_its_table_only(
     client = KafkaClient(config.kafka, config.topics, {})
     ((partition, end),) = client.ends(topic)
     (*_, last) = client.read_range(topic, partition, 0, end)
-    connector.sink.write(Record(topic, last.key(), last.value()[:20]))
+    connector.write(Record(topic, last.key(), last.value()[:20]))
     connector.commit()
     merged(spark, config)
     connector.sink.close()

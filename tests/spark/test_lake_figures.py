@@ -36,7 +36,7 @@ def test_figures_count_what_was_read_and_merged_and_name_what_is_in_trouble(
         for number in range(3):
             connector.change(Op.CREATE, None, (str(number), "v"), table)
     topic = TopicNames(config).of_table(BAD.id)
-    connector.sink.write(Record(topic, b"k", b'"no envelope"'))
+    connector.write(Record(topic, b"k", b'"no envelope"'))
     connector.commit()
     lake = start(spark, config)
     try:

@@ -38,8 +38,8 @@ def test_what_is_wrong_with_one_table_stops_only_that_one_and_a_deleted_table_co
     connector.structure(BAD)
     for table in (GOOD, BAD):
         connector.change(Op.CREATE, None, ("1",), table)
-    connector.sink.write(Record(f"{prefix}.LAB.BAD", b'{"ID":2}', b"not ours"))
-    connector.sink.write(Record(f"{prefix}.LAB.FOREIGN", b"k", b"of no known table"))
+    connector.write(Record(f"{prefix}.LAB.BAD", b'{"ID":2}', b"not ours"))
+    connector.write(Record(f"{prefix}.LAB.FOREIGN", b"k", b"of no known table"))
     connector.commit()
     with caplog.at_level(logging.WARNING):
         sync()

@@ -216,7 +216,12 @@ TOO_LARGE = [
 ]
 
 
-@pytest.mark.parametrize(("case", "session"), one_of_each(TOO_LARGE, SESSIONS), indirect=["session"], ids=str)
+@pytest.mark.parametrize(
+    ("case", "session"),
+    one_of_each(TOO_LARGE, SESSIONS),
+    indirect=["session"],
+    ids=lambda one: f"{one.number} {dict(one.modes)['decimal_handling_mode']}" if isinstance(one, Case) else str(one),
+)
 def test_a_number_that_does_not_fit_is_an_error_that_names_its_column(session: SparkSession, case: Case) -> None:
     with pytest.raises(Exception, match=r"column C0: a value does not fit DECIMAL\(38,\d+\) \(minercdc.lake.number\)"):
         read(session, [case])
