@@ -14,7 +14,8 @@ class NextOffset:
 
     `latest` is the last Progress, None before the first: what the next commit stores. `partial` names what an earlier run, or
     this one, delivered of a split transaction; it stays until the Progress of a whole transaction, since idle ticks may come
-    before the split one is mined again.
+    before the split one is mined again; or until the stream is complete beyond its commit without it, as where its tables
+    cannot be read any more.
 
     :param adapter: `database.connection.adapter` of the positions to come.
     :ivar stored: what the last commit stored; an offset without a position when nothing was stored yet.
@@ -43,6 +44,8 @@ class NextOffset:
             self.state = progress.signals
         if progress.committed is not None:
             self._delivered_scn = progress.committed.commit_scn
+            self.partial = None
+        elif self.partial is not None and 0 < self.partial.commit_scn < progress.complete_scn:
             self.partial = None
 
     def position(self) -> Mapping[str, JsonValue] | None:

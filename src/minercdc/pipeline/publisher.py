@@ -350,6 +350,7 @@ class _Publisher:
             if self._marks is not None:
                 self._marks.ended(progress.committed)
             counters.transactions += 1
+        if self._next.partial is None:
             self._suspensions.split = ""
 
     def _show_delivered(self) -> None:

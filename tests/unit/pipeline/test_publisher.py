@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -13,6 +13,7 @@ from tests.scripted import LAZY, TABLE, At, Clock, ScriptedCapture, ScriptedSnap
 from minercdc.errors import DecodeError, DeliveryError, LogGapError
 from minercdc.pipeline.engine import run, run_once
 from minercdc.pipeline.pipeline import Bounds
+from minercdc.pipeline.suspension import Suspensions
 from minercdc.stream.contracts import Heartbeat, Record, StopFlag
 from minercdc.stream.counters.connector import Counters
 from minercdc.stream.events import Event, Notification, Progress, SchemaChange, Scn, VanishedRow
@@ -99,6 +100,34 @@ def test_an_idle_tick_does_not_forget_what_was_delivered_of_a_split_transaction(
     assert store.offset == split
     run_once(parts, threading.Event())
     assert numbers(store) == [3]
+
+
+class WithoutTheSplit(ScriptedCapture):
+    """Idle ticks up to an SCN after the split transaction of `x0`, which does not come again: its tables cannot be read any more."""
+
+    def __init__(self, seen: Callable[[], str]) -> None:
+        super().__init__([])
+        self.seen: list[str] = []
+        self._seen = seen
+
+    def _events(self, start: Position) -> Iterator[Event]:
+        for complete in (0, 99, 100, 101):
+            yield Progress(At(0), Scn(complete), 0)
+            self.seen.append(self._seen())
+
+
+def test_a_split_transaction_that_does_not_come_again_is_over_once_its_place_is_passed() -> None:
+    """Else nothing that waits for its end would ever go on, such as reading its tables again."""
+    store = Store(offset=Offset("test", position={"done": 0}, partial=PartialTransaction("x0", 100, 2)))
+    suspensions = Suspensions()
+    capture = WithoutTheSplit(lambda: suspensions.split)
+    parts = parts_of(store, capture, clock=Clock(step=10))
+    opened = parts.open_pipeline
+    parts = replace(parts, open_pipeline=lambda: replace(opened(), suspensions=suspensions))
+    run_once(parts, threading.Event())
+    assert capture.seen == ["x0", "x0", "x0", ""]
+    assert store.offset is not None
+    assert store.offset.partial is None
 
 
 def test_an_idle_connector_moves_its_offset_without_records() -> None:
