@@ -26,7 +26,7 @@ class Client:
     """A cluster whose producer fails to commit.
 
     :ivar failures: what the next commits raise.
-    :ivar lost: of one record of the next commit that does not arrive.
+    :ivar lost: of one record of the next commit that does not arrive; `late`: that is reported only when reports are waited for.
     :ivar topics: those that are there.
     """
 
@@ -36,6 +36,7 @@ class Client:
     def __init__(self) -> None:
         self.refused = RefusedTopics()
         self.lost: KafkaError | None = None
+        self.late = False
         self.topics = set[str]()
         self.failures: list[KafkaError] = []
         self.commits = 0
@@ -65,10 +66,18 @@ class Client:
     def commit_transaction(self, timeout: float) -> None:
         self.commits += 1
         if self.lost is not None:
-            self.note(self.lost, SimpleNamespace(topic=lambda: "p.S.T", key=lambda: b"k", value=lambda: b"v"))
+            self._report(now=not self.late)
             raise KafkaException(KafkaError(KafkaError._STATE))
         if self.failures:
             raise KafkaException(self.failures.pop(0))
+
+    def flush(self, timeout: float) -> int:
+        self._report(now=self.late)
+        return 0
+
+    def _report(self, *, now: bool) -> None:
+        if now and self.lost is not None:
+            self.note(self.lost, SimpleNamespace(topic=lambda: "p.S.T", key=lambda: b"k", value=lambda: b"v"))
 
 
 @pytest.fixture
@@ -166,6 +175,14 @@ def test_what_kafka_refuses_of_one_topic_sets_its_table_aside(sink: KafkaSink, c
     with pytest.raises(SinkError) as again:  # no table was set aside for it
         sink.commit(OFFSET)
     assert type(again.value) is SinkError
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+def test_a_record_that_does_not_arrive_is_named_whenever_it_is_reported(sink: KafkaSink, client: Client, late: bool) -> None:
+    """librdkafka says that the transaction failed before or after it says for which record."""
+    client.lost, client.late = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE), late
+    with pytest.raises(SinkError, match="topic p.S.T, key k, 1 bytes"):
+        sink.commit(OFFSET)
 
 
 def test_a_topic_that_is_there_and_not_known_yet_sets_no_table_aside(sink: KafkaSink, client: Client) -> None:

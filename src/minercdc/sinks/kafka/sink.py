@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay
@@ -31,6 +31,7 @@ from minercdc.stream.offset_json import offset_from_bytes, offset_to_bytes
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
+_REPORTS_SECONDS: Final = 1.0  # to wait for reports of records, where a transaction failed
 
 
 def stored_offset(client: KafkaClient, topics: TopicNames, name: str) -> Offset | None:
@@ -246,8 +247,17 @@ class KafkaSink:
             self._begin()
         self._produce(self._topics.offsets, self._name.encode(), stored, (), 0)
         # a delivery failure of any record of the transaction surfaces here
-        self._call(self._producer.commit_transaction, "committing to Kafka")
+        self._call(self._commit_transaction, "committing to Kafka")
         self._open = False
+
+    def _commit_transaction(self, seconds: float) -> None:
+        try:
+            self._producer.commit_transaction(seconds)
+        except KafkaException as error:
+            if not error.args[0].retriable():
+                # It may be told that the transaction failed before it is told for which record.
+                self._producer.flush(_REPORTS_SECONDS)
+            raise
 
     def close(self) -> None:
         """Abort the open Kafka transaction, if there is one; a failure is only logged."""
