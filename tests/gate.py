@@ -344,16 +344,14 @@ def scope(test: str) -> str:
 
 
 # A session's first MERGE takes ten seconds of CPU and more, a later one two or three; the same is true of UPDATE and of an overwrite. So the
-# files in which Spark merges share a session.
-_MERGED_BY_SPARK = {
-    f"tests/spark/{name}.py" for name in ("test_lake", "test_lake_compiled", "test_lake_old_keys", "test_native_delta")
-}
+# files in which Spark merges share a session; test_lake_compiled would make it longer than all others.
+_MERGED_BY_SPARK = {f"tests/spark/{name}.py" for name in ("test_lake", "test_lake_old_keys", "test_native_delta")}
 
 
 @cache
 def halves_of_spark() -> Mapping[str, int]:
     """The files of tests/spark that the gate runs, each with the half that it is in: 1 or 2, which take about as long. Those in which Spark
-    merges are in the first."""
+    merges, but one, are in the first."""
     costs = {file: cost for file, cost in recorded().items() if file.startswith("tests/spark/") and not left_out(file)}
     halves: dict[str, int] = {}
     sums = {1: 0.0, 2: 0.0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -53,7 +54,7 @@ def counted_ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Counter[str]
     def counting(original: Callable[..., Any], *, asked: bool) -> Callable[..., Any]:
         def called(table: Any, *args: Any, **kwargs: Any) -> Any:
             found = original(table, *args, **kwargs)
-            name = table.name.strip("`").split("/")[-1]
+            name = re.split("[/`]", table.name.strip("`"))[-1]  # of a path, or quoted names
             if not asked:
                 spark[name] += 1
             elif found:
