@@ -61,7 +61,7 @@ _NEEDED = {
 def warm(module: ModuleType) -> None:
     """Do once what each command would do first: make the parser of all commands, and the validators of all properties."""
     if module.__name__ == "minercdc.__main__":
-        importlib.import_module("minercdc.cli").program()
+        importlib.import_module("minercdc.cli").parser()
         importlib.import_module("minercdc.config.load").parse_properties(_NEEDED)
 
 

@@ -38,7 +38,8 @@ class DatabasePosition:
 
     def identity_json(self) -> dict[str, JsonValue]:
         """The part of `to_json` that says the database: `dbid`, `resetlogs`, `con_dbid` .. as text, without what is not known."""
-        return {name: str(number) for name, number in self.of._asdict().items() if number}
+        of = {"dbid": self.of.dbid, "resetlogs": self.of.resetlogs, **self.of.pdb._asdict()}
+        return {name: str(number) for name, number in of.items() if number}
 
 
 P = TypeVar("P", bound=DatabasePosition)
@@ -46,13 +47,14 @@ P = TypeVar("P", bound=DatabasePosition)
 
 def identity_of(saved: Mapping[str, Any]) -> DatabaseIdentity:
     """What `DatabasePosition.identity_json` made part of `saved`. Raises ValueError or TypeError for anything else."""
-    return DatabaseIdentity(*(int(saved.get(name, 0)) for name in DatabaseIdentity._fields))
+    pdb = PdbIdentity(int(saved.get("con_dbid", 0)), int(saved.get("con_uid", 0)), int(saved.get("con_resetlogs", 0)))
+    return DatabaseIdentity(int(saved.get("dbid", 0)), int(saved.get("resetlogs", 0)), pdb)
 
 
 def granted_identity(connection: oracledb.Connection) -> DatabaseIdentity:
     """DBID and incarnation of the database; `UNKNOWN` where V$DATABASE is not granted. Raises SourceError when Oracle fails."""
     try:
-        return DatabaseIdentity(*database_identity(connection)[:2], *granted_pdb(connection))
+        return database_identity(connection)._replace(pdb=granted_pdb(connection))
     except PrerequisiteError:
         return UNKNOWN
 
@@ -60,15 +62,17 @@ def granted_identity(connection: oracledb.Connection) -> DatabaseIdentity:
 def granted_pdb(connection: oracledb.Connection) -> PdbIdentity:
     """The pluggable database that a connection is in; 0 for each part of which the view is not granted, or does not have it. Raises
     TransientSourceError when the connection is lost."""
-    return PdbIdentity(*(_granted(connection, sql) for sql in _PDB))
+    return PdbIdentity(
+        con_dbid=_granted(connection, "SELECT CON_DBID FROM V$DATABASE"),
+        con_uid=_granted(connection, f"SELECT MAX(CON_UID) FROM V$PDBS WHERE {_HERE}"),
+        con_resetlogs=_granted(connection, _RESETLOGS),
+    )
 
 
 _HERE: Final = "CON_ID = SYS_CONTEXT('USERENV', 'CON_ID')"
-_PDB: Final = (
-    "SELECT CON_DBID FROM V$DATABASE",
-    f"SELECT MAX(CON_UID) FROM V$PDBS WHERE {_HERE}",
-    # NULL without a row; a first incarnation may have no SCN, or 0.
-    f"SELECT MAX(GREATEST(NVL(END_RESETLOGS_SCN, 1), 1)) FROM V$PDB_INCARNATION WHERE STATUS = 'CURRENT' AND {_HERE}",
+# NULL without a row; a first incarnation may have no SCN, or 0.
+_RESETLOGS: Final = (
+    f"SELECT MAX(GREATEST(NVL(END_RESETLOGS_SCN, 1), 1)) FROM V$PDB_INCARNATION WHERE STATUS = 'CURRENT' AND {_HERE}"
 )
 
 
@@ -168,7 +172,7 @@ def identified(connection: oracledb.Connection, position: P) -> P:
     present = granted_identity(connection)
     if gap := difference(position.of, present):
         raise gap
-    known = DatabaseIdentity(*(stored or now for stored, now in zip(position.of, present, strict=True)))
+    known = position.of.completed(present)
     return position if known == position.of else replace(position, of=known)
 
 

@@ -149,8 +149,8 @@ for _panel, _commands in PANELS.items():
 
 
 @cache
-def program() -> Any:
-    """The parser of all commands, which is called with the arguments of the process. It takes a tenth of a second of CPU to make."""
+def parser() -> Any:
+    """That of all commands, which is called with the arguments of the process. It takes a tenth of a second of CPU to make."""
     return typer.main.get_command(app)
 
 
@@ -166,7 +166,7 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     try:
         _refuse_undecoded(sys.argv)
-        program()()
+        parser()()
     except ConfigError as error:
         _fail(str(error), 2)
     except PrerequisiteError as error:

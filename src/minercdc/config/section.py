@@ -29,6 +29,7 @@ def property_of(field_name: str) -> str:
     return field_name.replace("_", ".")
 
 
+@cache
 def environment_name(property_name: str) -> str:
     """`database.pdb.name` -> `MINERCDC_DATABASE_PDB_NAME`; our own `minercdc.` prefix is not doubled."""
     bare = property_name.removeprefix("minercdc.")
@@ -126,34 +127,26 @@ class EnvironmentSource(PydanticBaseSettingsSource):
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         """The value, None when the environment has none; the property's name; False. Raises as the class says."""
         name = field.alias or property_of(field_name)
-        return _of_environment(name, environment_name(name)), name, False
+        variable = environment_name(name)
+        if variable in os.environ:
+            return os.environ[variable], name, False
+        if path := os.environ.get(variable + "_FILE"):
+            try:
+                return Path(path).read_text(encoding="utf-8").rstrip("\r\n"), name, False
+            except (OSError, UnicodeDecodeError) as error:
+                raise UnreadableVariableError(name, error) from None
+        return None, name, False
 
     def __call__(self) -> dict[str, Any]:
         found = dict(self._given)
-        left_out = _left_out.get() or ()
-        for name, (field_name, variable) in _variables(self.settings_cls).items():
-            if name not in left_out and (text := _of_environment(name, variable)) is not None:
+        for field_name, field in self.settings_cls.model_fields.items():
+            if (field.alias or property_of(field_name)) in (_left_out.get() or ()):
+                continue
+            value, name, _ = self.get_field_value(field, field_name)
+            if value is not None:
                 found.pop(field_name, None)
-                found[name] = text
+                found[name] = value
         return found
-
-
-def _of_environment(name: str, variable: str) -> str | None:
-    if (text := os.environ.get(variable)) is not None:
-        return text
-    if path := os.environ.get(variable + "_FILE"):
-        try:
-            return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UnreadableVariableError(name, error) from None
-    return None
-
-
-@cache
-def _variables(section: type[BaseSettings]) -> Mapping[str, tuple[str, str]]:
-    """Property -> field name and environment variable."""
-    named = {field.alias or property_of(field_name): field_name for field_name, field in section.model_fields.items()}
-    return {name: (field_name, environment_name(name)) for name, field_name in named.items()}
 
 
 @cache

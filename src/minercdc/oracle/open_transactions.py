@@ -16,7 +16,7 @@ import oracledb
 from minercdc.errors import PrerequisiteError, TransientSourceError
 from minercdc.oracle.codes import IN_DOUBT
 from minercdc.oracle.kept_connection import KeptConnection
-from minercdc.oracle.scn import current_scn, oldest_open_scn, oldest_undecided_scn, open_transactions, refuse_in_doubt
+from minercdc.oracle.scn import oldest_open_scn, oldest_undecided_scn, open_transactions, refuse_in_doubt
 from minercdc.stream.events import Scn
 
 _log = logging.getLogger(__name__)
@@ -42,9 +42,8 @@ class DatabaseTransactions:
         :param connection: to the database that writes the redo.
         :raises SourceError, PrerequisiteError: V$TRANSACTION cannot be read for another reason.
         """
-        now = current_scn(connection)
         found = self._asked(oldest_undecided_scn) if self._kept else [oldest_undecided_scn(connection)]
-        oldest = Scn(0) if found is None else min(now, *found)
+        oldest = Scn(0) if found is None else min(found)
         self._held = warn_of_doubt(found is not None and not oldest, warned=self._held)
         return oldest
 

@@ -142,24 +142,29 @@ class PdbIdentity(NamedTuple):
     con_uid: int = 0
     con_resetlogs: int = 0
 
+    def completed(self, present: PdbIdentity) -> PdbIdentity:
+        """This one, with those parts of `present` that it does not know."""
+        return PdbIdentity(
+            self.con_dbid or present.con_dbid, self.con_uid or present.con_uid, self.con_resetlogs or present.con_resetlogs
+        )
+
 
 class DatabaseIdentity(NamedTuple):
     """Whose redo it is: redo addresses are unique per thread within a database and its incarnation.
 
     :param resetlogs: RESETLOGS_CHANGE#, which identifies the incarnation.
-    :param con_dbid, con_uid, con_resetlogs: as of `PdbIdentity`; 0 where that is not looked at.
+    :param pdb: which pluggable database it is; not known where that is not looked at.
     """
 
     dbid: int
     resetlogs: int
-    con_dbid: int = 0
-    con_uid: int = 0
-    con_resetlogs: int = 0
+    pdb: PdbIdentity = PdbIdentity()
 
-    @property
-    def pdb(self) -> PdbIdentity:
-        """The part that is of the pluggable database."""
-        return PdbIdentity(*self[2:])
+    def completed(self, present: DatabaseIdentity) -> DatabaseIdentity:
+        """As `PdbIdentity.completed`."""
+        return DatabaseIdentity(
+            self.dbid or present.dbid, self.resetlogs or present.resetlogs, self.pdb.completed(present.pdb)
+        )
 
 
 def database_identity(connection: oracledb.Connection) -> DatabaseIdentity:
@@ -192,10 +197,14 @@ def oldest_open_scn(connection: oracledb.Connection) -> Scn | None:
 def open_transactions(connection: oracledb.Connection) -> set[bytes]:
     """XIDs (8 bytes) of the transactions that are open in any container, as far as the session sees it, and instance, and of
     those in doubt. Raises SourceError or PrerequisiteError when Oracle refuses."""
-    found = in_doubt(connection)
+    return in_doubt(connection) | _shown(connection)
+
+
+def _shown(connection: oracledb.Connection) -> set[bytes]:
+    """XIDs of the transactions in `transactions_view`. Raises as `open_transactions`."""
     with oracle_errors("reading the open transactions"), connection.cursor() as cursor:
         cursor.execute(f"SELECT XID FROM {transactions_view(connection)}")
-        return found | {bytes(xid) for (xid,) in cursor}
+        return {bytes(xid) for (xid,) in cursor}
 
 
 def in_doubt(connection: oracledb.Connection) -> set[bytes]:
@@ -213,16 +222,14 @@ def in_doubt(connection: oracledb.Connection) -> set[bytes]:
 
 def _xid_of(local_id: str) -> bytes:
     """The XID of a LOCAL_TRAN_ID, `undo segment.slot.sequence`."""
-    return _XID.pack(*map(int, local_id.split(".")))
+    segment, slot, sequence = map(int, local_id.split("."))
+    return _XID.pack(segment, slot, sequence)
 
 
 def _unplaced(connection: oracledb.Connection) -> set[bytes]:
     """Those of `in_doubt` that V$TRANSACTION does not have. Raises as `open_transactions`."""
-    if not (doubted := in_doubt(connection)):
-        return doubted
-    with oracle_errors("reading the open transactions"), connection.cursor() as cursor:
-        cursor.execute(f"SELECT XID FROM {transactions_view(connection)}")
-        return doubted - {bytes(xid) for (xid,) in cursor}
+    doubted = in_doubt(connection)
+    return doubted - _shown(connection) if doubted else doubted
 
 
 def refuse_in_doubt(connection: oracledb.Connection) -> None:

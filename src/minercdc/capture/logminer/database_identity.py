@@ -47,8 +47,5 @@ def with_pdb_ids(places: Mapping[str, Connect], position: LogMinerPosition) -> L
     """
     unknown = PdbIdentity()
     missing = {name: connect for name, connect in places.items() if not all(position.pdb_ids.get(name, unknown))}
-    found = {
-        name: PdbIdentity(*(stored or now for stored, now in zip(position.pdb_ids.get(name, unknown), one, strict=True)))
-        for name, one in pdb_ids(missing).items()
-    }
+    found = {name: position.pdb_ids.get(name, unknown).completed(present) for name, present in pdb_ids(missing).items()}
     return replace(position, pdb_ids={**position.pdb_ids, **found}) if found else position

@@ -42,8 +42,8 @@ def start_position(connect: Connect, snapshot_scn: int, mine_from: int, pdbs: tu
     """
     with closing(connect()) as connection:
         found = database_identity(connection)
-    scns = min(mine_from, snapshot_scn), snapshot_scn
-    return LogMinerPosition({}, *scns, found.resetlogs, pdbs=pdbs, dbid=found.dbid)
+    since = min(mine_from, snapshot_scn)
+    return LogMinerPosition({}, since, snapshot_scn, found.resetlogs, pdbs=pdbs, dbid=found.dbid)
 
 
 def with_pdbs(position: LogMinerPosition, pdbs: tuple[str, ...]) -> LogMinerPosition:

@@ -194,7 +194,8 @@ class IncrementalSnapshots:
         if isinstance(outcome, Failed):
             return self._give_up_table(state, snapshot, table, outcome, time_us)
         if isinstance(outcome, Began):
-            if self._is_of_another_shape(self._names.table(table.table), outcome.version):
+            known = self._shape(self._names.table(table.table))
+            if known is not None and known.version != outcome.version:
                 return self._start_again(state, snapshot, table)
             self._reader.take()
             begun = replace(table, order=outcome.order, maximum=outcome.maximum, last=())
@@ -202,17 +203,12 @@ class IncrementalSnapshots:
                 return self._finish_table(state, snapshot, begun, "EMPTY", time_us)
             self._reading = (snapshot.id, begun)
             return (), with_table(state, snapshot, begun)
-        name = outcome.rows.schema.id
-        shape = self._shape(name)
+        shape = self._shape(outcome.rows.schema.id)
         if shape is None:
             return self._finish_table(state, snapshot, table, "UNKNOWN_SCHEMA", time_us, error="the table was dropped")
-        if self._is_of_another_shape(name, outcome.rows.schema.version):
+        if shape.version != outcome.rows.schema.version:
             return self._start_again(state, snapshot, table)
         return self._deliver_chunk(state, snapshot, table, outcome, shape, time_us)
-
-    def _is_of_another_shape(self, name: TableId, version: int) -> bool:
-        shape = self._shape(name)
-        return shape is not None and shape.version != version
 
     def _start_again(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead) -> Step:
         _log.info("incremental snapshot %s: %s has another shape now, reading on with that", snapshot.id, table.table)

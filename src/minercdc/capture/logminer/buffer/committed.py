@@ -98,7 +98,8 @@ class CommittedAssembly:
 
         :raises MiningSessionError: rows have come without their COMMIT: the next pass would begin after them.
         """
-        for transaction in self._buffer.open():
+        if unended := self._buffer.open():
+            transaction = unended[0]
             raise MiningSessionError(
                 f"LogMiner shows {transaction.changes} changes of transaction {transaction.key[1].hex()} as committed, and not its COMMIT",
                 hint="database.connection.adapter=logminer does not need it. Please report what kind of transaction it is.",
