@@ -354,10 +354,12 @@ class SimProducer:
         return 0
 
     def flush(self, timeout: float = -1) -> int:
-        """Without transactions: what is queued arrives, and may do so without an answer."""
+        """What is queued arrives, in a transaction only if this producer is not fenced, and may do so without an answer."""
         cluster = self._cluster
         fault = cluster.call("kafka flush", "error", "undecided", owner=self._owner)
-        if fault != "error":
+        if fault != "error" and self._id:
+            self._send()
+        elif fault != "error":
             for topic, partition, entry in self._queued:
                 cluster.append(topic, partition, entry)
             self._queued.clear()
