@@ -19,7 +19,7 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
 from minercdc.config.sections import TableFilterConfig
 from minercdc.errors import ConfigError, SchemaHistoryError
-from minercdc.oracle import scn
+from minercdc.oracle import open_transactions, scn
 from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary import tables as dictionary
 from minercdc.oracle.prerequisites import check
@@ -155,7 +155,7 @@ def test_commit_between_the_reads_of_the_start_is_in_exactly_one_part(
     if early:
         lab.run("insert into item (id) values (1)")
     monkeypatch.setattr(snapshot_scn, "current_scn", commits_at(scn.current_scn))
-    monkeypatch.setattr(snapshot_scn, "oldest_open_scn", commits_at(scn.oldest_open_scn))
+    monkeypatch.setattr(snapshot_scn, "oldest_open_scn", commits_at(open_transactions.oldest_open_scn))
     reader = Reader(lab).take_snapshot()
     assert reads == 3
     reader.until_marker(1)

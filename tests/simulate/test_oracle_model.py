@@ -22,15 +22,8 @@ from minercdc.capture.logminer.session.row import PARTIAL_XID, LogMinerRow, OpCo
 from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
 from minercdc.errors import MiningSessionError, SourceError
 from minercdc.oracle.dictionary.tables import read_tables
-from minercdc.oracle.scn import (
-    current_scn,
-    database_identity,
-    host_clock,
-    last_redo,
-    oldest_undecided_scn,
-    open_transactions,
-    written_scn,
-)
+from minercdc.oracle.open_transactions import oldest_undecided_scn, open_transactions
+from minercdc.oracle.scn import current_scn, database_identity, host_clock, last_redo, written_scn
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.stream.events import Op, Row
 

@@ -12,8 +12,8 @@ from time import monotonic
 import oracledb
 
 from minercdc.oracle.kept_connection import KeptConnection
-from minercdc.oracle.open_transactions import warn_of_doubt
-from minercdc.oracle.scn import current_scn, oldest_undecided_scn
+from minercdc.oracle.open_transactions import oldest_undecided_scn, warn_of_doubt
+from minercdc.oracle.scn import current_scn
 
 _EVERY_SECONDS = 3.0
 

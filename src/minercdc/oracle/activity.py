@@ -7,7 +7,8 @@ from datetime import datetime
 import oracledb
 
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.scn import one_row, transactions_view
+from minercdc.oracle.open_transactions import transactions_view
+from minercdc.oracle.scn import one_row
 from minercdc.stream.counters.source import SourceTransaction
 
 _OPEN = (

@@ -1,4 +1,4 @@
-"""Reads SCNs, incarnation, open transactions, clock and character set of the database.
+"""Reads SCNs, incarnation, clock and character set of the database.
 
 Each function queries at each call, and raises SourceError or PrerequisiteError, as `codes.classify` makes them of Oracle's
 errors.
@@ -7,22 +7,20 @@ errors.
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import oracledb
 
-from minercdc.errors import PrerequisiteError, SnapshotTooOldError, SourceError, TransientSourceError
-from minercdc.oracle.codes import IN_DOUBT, oracle_errors
+from minercdc.errors import PrerequisiteError, SnapshotTooOldError, SourceError
+from minercdc.oracle.codes import oracle_errors
 from minercdc.stream.events import Scn
 
 HOST_CLOCK = "SELECT TO_CHAR(SYSTIMESTAMP, 'YYYY-MM-DD HH24:MI:SS.FF6'), TO_CHAR(SYSTIMESTAMP, 'TZH:TZM') FROM DUAL"
 """The statement of `host_clock`, with which each pass begins."""
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
-_XID: Final = struct.Struct("<HHI")  # undo segment, slot, sequence
 
 
 def one_row(connection: oracledb.Connection, sql: str, doing: str, **binds: Any) -> tuple[Any, ...]:
@@ -172,89 +170,6 @@ def database_identity(connection: oracledb.Connection) -> DatabaseIdentity:
     sql = "SELECT DBID, RESETLOGS_CHANGE# FROM V$DATABASE"
     dbid, resetlogs = one_row(connection, sql, "reading DBID and incarnation")
     return DatabaseIdentity(int(dbid), int(resetlogs))
-
-
-def transactions_view(connection: oracledb.Connection) -> str:
-    """Name of the view with all open transactions: GV$TRANSACTION with several open redo threads, since V$TRANSACTION shows
-    those of the own instance only; it needs a grant of its own. Else V$TRANSACTION. Raises SourceError or PrerequisiteError
-    when Oracle refuses."""
-    sql = "SELECT COUNT(*) FROM V$THREAD WHERE STATUS = 'OPEN'"
-    instances = one_row(connection, sql, "counting the instances")[0]
-    return "GV$TRANSACTION" if instances > 1 else "V$TRANSACTION"
-
-
-def oldest_open_scn(connection: oracledb.Connection) -> Scn | None:
-    """START_SCN of the oldest transaction that is open in any container and instance; None when there is none.
-
-    START_SCN is 0 for a moment when a transaction begins; that transaction has no change yet. Raises SourceError or
-    PrerequisiteError when Oracle refuses.
-    """
-    sql = f"SELECT MIN(START_SCN) FROM {transactions_view(connection)} WHERE START_SCN > 0"
-    oldest = one_row(connection, sql, "reading the open transactions")[0]
-    return None if oldest is None else Scn(int(oldest))
-
-
-def open_transactions(connection: oracledb.Connection) -> set[bytes]:
-    """XIDs (8 bytes) of the transactions that are open in any container, as far as the session sees it, and instance, and of
-    those in doubt. Raises SourceError or PrerequisiteError when Oracle refuses."""
-    return in_doubt(connection) | _shown(connection)
-
-
-def _shown(connection: oracledb.Connection) -> set[bytes]:
-    """XIDs of the transactions in `transactions_view`. Raises as `open_transactions`."""
-    with oracle_errors("reading the open transactions"), connection.cursor() as cursor:
-        cursor.execute(f"SELECT XID FROM {transactions_view(connection)}")
-        return {bytes(xid) for (xid,) in cursor}
-
-
-def in_doubt(connection: oracledb.Connection) -> set[bytes]:
-    """XIDs of the transactions in doubt of the session's container: prepared for a two-phase commit, whose coordinator has not
-    said yet how they end. V$TRANSACTION does not have them once their session or instance has ended, and nothing says where
-    they began. Empty where DBA_2PC_PENDING is not granted. Raises SourceError when Oracle fails."""
-    sql = "SELECT LOCAL_TRAN_ID FROM DBA_2PC_PENDING WHERE STATE = 'prepared'"
-    try:
-        with oracle_errors("reading the transactions in doubt"), connection.cursor() as cursor:
-            cursor.execute(sql)
-            return {_xid_of(str(local_id)) for (local_id,) in cursor}
-    except PrerequisiteError:
-        return set()
-
-
-def _xid_of(local_id: str) -> bytes:
-    """The XID of a LOCAL_TRAN_ID, `undo segment.slot.sequence`."""
-    segment, slot, sequence = map(int, local_id.split("."))
-    return _XID.pack(segment, slot, sequence)
-
-
-def _unplaced(connection: oracledb.Connection) -> set[bytes]:
-    """Those of `in_doubt` that V$TRANSACTION does not have. Raises as `open_transactions`."""
-    doubted = in_doubt(connection)
-    return doubted - _shown(connection) if doubted else doubted
-
-
-def refuse_in_doubt(connection: oracledb.Connection) -> None:
-    """Check that no transaction is in doubt of which V$TRANSACTION does not say where it began: a stream that begins now would not
-    have its changes when it is committed.
-
-    :raises TransientSourceError: there is one.
-    :raises SourceError, PrerequisiteError: Oracle refuses.
-    """
-    if doubted := _unplaced(connection):
-        names = ", ".join(sorted(".".join(map(str, _XID.unpack(xid))) for xid in doubted))
-        raise TransientSourceError(
-            f"transactions are in doubt, and it is not known where they began: {names}",
-            hint=IN_DOUBT,
-        )
-
-
-def oldest_undecided_scn(connection: oracledb.Connection) -> Scn:
-    """An SCN at or before the start of every transaction that is open now or begins later; 0 when one is in doubt whose start is
-    not known. Raises SourceError or PrerequisiteError when Oracle refuses."""
-    now = current_scn(connection)
-    if _unplaced(connection):
-        return Scn(0)
-    oldest = oldest_open_scn(connection)
-    return now if oldest is None else min(now, oldest)
 
 
 def host_clock(connection: oracledb.Connection) -> tuple[datetime, timedelta]:

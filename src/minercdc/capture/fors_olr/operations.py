@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from minercdc.capture.fors_olr.protocol import MARKS, ByteOrder
+from minercdc.oracle.xid import of_number
 from minercdc.stream.events import Op
 
 NO_NUMBER: Final = -(2**63)
@@ -147,7 +148,7 @@ def xid_of(number: int) -> str:
 
     :param number: 64 bits: 16 of the undo segment, 16 of the slot, 32 of the sequence, from the highest down.
     """
-    return struct.pack("<HHI", number >> 48, number >> 32 & 0xFFFF, number & 0xFFFFFFFF).hex()
+    return of_number(number).hex()
 
 
 _layout = lru_cache(struct.Struct)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, NamedTuple, TypeAlias
+
+from minercdc.oracle.xid import of_number, packed
 
 _XID_HEX: Final = re.compile(r"0x([0-9a-fA-F]{1,4})\.([0-9a-fA-F]{1,4})\.([0-9a-fA-F]{1,8})", re.ASCII)
 _XID_DECIMAL: Final = re.compile(r"(\d{1,5})\.(\d{1,5})\.(\d{1,10})", re.ASCII)
@@ -115,23 +116,14 @@ def xid_of(text: str) -> str:
     for pattern, base in ((_XID_HEX, 16), (_XID_DECIMAL, 10)):
         if match := pattern.fullmatch(text):
             undo, slot, sequence = (int(part, base) for part in match.groups())
-            return _packed(undo, slot, sequence)
+            return packed(undo, slot, sequence).hex()
     raise ValueError(f"{text[:60]!r} is not an XID")
 
 
 def xid_of_number(number: int) -> str:
     """XID as `xid_of` gives it, from its number: 16 bits of the undo segment, 16 of the slot, 32 of the sequence, from the
     highest bits down. Raises ValueError for a negative number, and beyond 64 bits."""
-    if not 0 <= number < 2**64:
-        raise ValueError(f"{number} is not an XID")
-    return _packed(number >> 48, number >> 32 & 0xFFFF, number & 0xFFFFFFFF)
-
-
-def _packed(undo: int, slot: int, sequence: int) -> str:
-    try:
-        return struct.pack("<HHI", undo, slot, sequence).hex()
-    except struct.error:
-        raise ValueError(f"{undo}.{slot}.{sequence} is not an XID") from None
+    return of_number(number).hex()
 
 
 def time_of(text: str) -> int:

@@ -11,7 +11,8 @@ from minercdc.oracle import activity
 from minercdc.oracle.dictionary.tables import read_row_statistics
 from minercdc.oracle.finding import Finding
 from minercdc.oracle.grants import Platform
-from minercdc.oracle.scn import character_set, container_id, transactions_view
+from minercdc.oracle.open_transactions import transactions_view
+from minercdc.oracle.scn import character_set, container_id
 from minercdc.values.image import CHARACTER_SETS
 
 _LEAST_ARCHIVE_SECONDS: Final = 86_400

@@ -32,7 +32,7 @@ from minercdc.operate.offsets.read import (
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import database_names
 from minercdc.oracle.finding import Finding
-from minercdc.oracle.scn import transactions_view
+from minercdc.oracle.open_transactions import transactions_view
 from minercdc.pipeline.start_checks import check_broker, check_prerequisites, unanswered
 from minercdc.pipeline.table_plan import TablePlan, connected, plans_of_tables
 from minercdc.schema.table import TableNames

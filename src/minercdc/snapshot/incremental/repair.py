@@ -9,9 +9,9 @@ import oracledb
 
 from minercdc.errors import MissingKeyError, UnsupportedRowError
 from minercdc.oracle.dictionary.tables import read_tables
+from minercdc.oracle.open_transactions import oldest_undecided_scn
 from minercdc.oracle.prerequisites import CapturePrerequisites, unlogged
 from minercdc.oracle.present_scn import present_scn, reached_scn
-from minercdc.oracle.scn import oldest_undecided_scn
 from minercdc.schema.table import TableId
 
 

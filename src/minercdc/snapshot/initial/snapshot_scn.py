@@ -24,8 +24,9 @@ from minercdc.config.sections import SnapshotConfig
 from minercdc.errors import SnapshotTooOldError, SourceError
 from minercdc.oracle.dictionary.create_table_text import read_ddl
 from minercdc.oracle.dictionary.tables import read_altered, read_table_ids, read_tables
+from minercdc.oracle.open_transactions import oldest_open_scn, refuse_in_doubt
 from minercdc.oracle.present_scn import present_scn
-from minercdc.oracle.scn import current_scn, oldest_open_scn, refuse_in_doubt, scn_of_time
+from minercdc.oracle.scn import current_scn, scn_of_time
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
