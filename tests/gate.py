@@ -227,6 +227,10 @@ LEFT_OUT: Mapping[str, str] = {
     # The lake on real Spark: one case of each rule.
     "tests/spark/test_delta_retention.py::test_vacuum_takes_no_file_that_a_version_within_the_retention_has": "minutes of Delta's VACUUM; tests/unit/lake/test_delta_retention.py has which versions stay",
     "tests/spark/test_delta_retention.py::test_log_files_go_but_those_that_the_oldest_version_needs": "Delta's own cleanup of logs, after many commits; as above",
+    "tests/spark/test_delta_retention.py::test_a_table_that_is_there_gets_them_by_maintenance": "a new table is run; tests/unit/lake/test_delta_retention.py has what a table that is there gets",
+    "tests/spark/test_native_delta.py::test_both_merges_make_the_same_table": "tests/unit/lake/test_delta_merge.py has long histories; what stays, and appends, are compared with Spark's",
+    "tests/spark/test_lake_compiled.py::test_the_driver_decodes_rows_as_sql_does": "test_lake.py has tables that the driver decodes, with each type; workers are run",
+    "tests/spark/test_lake_scanned.py::test_a_log_of_an_older_version_is_appended_to_by_spark": "an upgrade",
     "tests/spark/test_lake_snapshot.py::test_a_table_that_is_altered_meanwhile_is_read_at_a_later_scn": "a large table is read in ranges; tests/sandbox_capture/test_snapshot_ranges.py has DDL after the SCN",
     "tests/spark/test_lake_segments.py::test_tables_are_the_source_over_restarts_ddl_and_new_segments": "a lake on segments with a table that is left out is run; tests/unit/lake/test_record_source.py has what segments hold",
     "tests/spark/test_lake_ddl.py::test_columns_and_tables_say_what_they_are_copies_of": "tests/unit/lake/test_columns.py brings comments to the lake",

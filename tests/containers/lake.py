@@ -14,7 +14,7 @@ from tests.containers.images import LAKE
 from tests.containers.stack import Stack
 
 _EQUAL_SECONDS = 1800.0  # ends what hangs only: beside all other tests the lake may need minutes for its first batch
-_MERGE_SECONDS = 15.0  # after these it is compared whatever the lake says: it says nothing where no table has changed
+_MERGE_SECONDS = 60.0  # after these it is compared whatever the lake says: it says nothing where no table has changed
 _REACHED = re.compile(r"all tables are at SCN (\d+)")
 
 
@@ -61,16 +61,18 @@ class LakeReader:
         :raises AssertionError: some do at the end.
         """
         deadline = time.monotonic() + _EQUAL_SECONDS
-        self._await_merge()
+        reached = self._await_merge(self._stack.last_commit())
         while (found := self.compare())["differences"]:
             assert time.monotonic() < deadline, found
-            self._await_merge()
+            reached = self._await_merge(reached + 1)
         return int(found["rows"])
 
-    def _await_merge(self) -> None:
-        """Wait until the lake says that it is where the source is now: a comparison takes processor time from it."""
-        scn, deadline = self._stack.scn(), time.monotonic() + _MERGE_SECONDS
-        while time.monotonic() < deadline:
-            if any(int(reached) >= scn for reached in _REACHED.findall(self._stack.log("lake-sandbox"))):
-                return
+    def _await_merge(self, scn: int) -> int:
+        """Wait until the lake says that it is at an SCN, since a comparison takes processor time from it; returns where it is."""
+        deadline = time.monotonic() + _MERGE_SECONDS
+        while (reached := self._reached()) < scn and time.monotonic() < deadline:
             time.sleep(1)
+        return reached
+
+    def _reached(self) -> int:
+        return max(map(int, _REACHED.findall(self._stack.log("lake-sandbox"))), default=0)

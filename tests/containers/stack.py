@@ -180,3 +180,10 @@ class Stack:
         with oracledb.connect(user="SYSTEM", password="oracle", dsn=dsn) as connection, connection.cursor() as cursor:
             (found,) = cursor.execute("SELECT CURRENT_SCN FROM V$DATABASE")
         return int(found[0])
+
+    def last_commit(self) -> int:
+        """The SCN of the commit that changed the rows of SHOP last, but for what it deleted."""
+        with self.connect() as connection, connection.cursor() as cursor:
+            tables = [name for (name,) in cursor.execute("SELECT TABLE_NAME FROM USER_TABLES")]
+            found = [cursor.execute(f'SELECT MAX(ORA_ROWSCN) FROM "{name}"').fetchone() for name in tables]
+        return max(int(one[0] or 0) for one in found if one)

@@ -14,15 +14,13 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.spark.connector import Connector
 from tests.spark.histories import History, Rows, Telling, counted_ways, killed
 from tests.spark.lakes import lake_config, lake_properties, synced
-from tests.spark.reading import FORMAT, TABLE, frame
-from tests.unit.lake.delta_directory import Directory
+from tests.spark.reading import FORMAT, TABLE, frame, rows_in_files
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.spark.own_sessions import few_partitions, prefer_few_partitions
@@ -309,8 +307,7 @@ def rows_of(spark: SparkSession, config: ConnectorConfig, name: str) -> list[dic
     """The same by PyArrow, from the files that Delta's log names: Spark takes seconds for it."""
     if FORMAT != "delta":
         return read_by_spark(spark, config, name)
-    _, path, _ = format_of(config).table(spark, named(A, name).id).name.split("`")
-    return sorted(map(comparable, Directory.there(Path(path)).rows()), key=str)
+    return sorted(map(comparable, rows_in_files(spark, config, named(A, name))), key=str)
 
 
 def comparable(row: Mapping[str, Any]) -> dict[str, Any]:

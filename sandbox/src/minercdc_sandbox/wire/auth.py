@@ -13,6 +13,7 @@ import hashlib
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
@@ -41,6 +42,13 @@ def _derive(secret: bytes, salt: bytes, size: int, iterations: int) -> bytes:
     return hashlib.pbkdf2_hmac("sha512", secret, salt, iterations, size)
 
 
+@lru_cache(maxsize=64)
+def _key(password: str, verifier: bytes) -> bytes:
+    """H of the module; Oracle stores it when the password is set, so that only a client derives it at each logon."""
+    speedy = _derive(password.encode(), verifier + _LABEL, 64, _KEY_ITERATIONS)
+    return hashlib.sha512(speedy + verifier).digest()[:32]
+
+
 def _hex(data: bytes) -> str:
     return data.hex().upper()
 
@@ -65,9 +73,7 @@ class Challenge:
         """A challenge with new random parts; `user` as the dictionary has the name. With `password` None, of an unknown user, no
         proof is accepted."""
         verifier = hashlib.sha256(user.encode()).digest()[:16]
-        secret = (password if password is not None else secrets.token_hex(8)).encode()
-        speedy = _derive(secret, verifier + _LABEL, 64, _KEY_ITERATIONS)
-        key = hashlib.sha512(speedy + verifier).digest()[:32]
+        key = _key(password if password is not None else secrets.token_hex(8), verifier)
         return cls(password, verifier, key, secrets.token_bytes(32), secrets.token_bytes(16))
 
     def pairs(self) -> Pairs:
