@@ -89,8 +89,8 @@ def test_the_shape_after_each_statement_is_that_of_the_dictionary(
     reader = Reader(lab).take_snapshot()
     with connect(lab.config, "pdb") as dictionary, closing(reader.stream()) as stream:  # type: ignore[type-var]
         for number, statement in enumerate(STEPS):
-            lab.run(statement, f"insert into marker values ({number})", "commit")
-            next(event for event in stream if reader.has_marker(number))
+            lab.run(statement)
+            reader.go_on_to_marker(stream, number)
             name = "H2" if statement.startswith("rename") else "H"
             known = reader.tables.find(lab.table(name))
             [present] = read_tables(dictionary, [lab.table(name)])
@@ -334,7 +334,7 @@ def test_ddl_of_other_schemas_and_on_other_tables_concerns_the_captured_ones(
         *(f"alter table {name} add supplemental log data (all) columns" for name in ("keyless", "x", "p")),
     )
     reader = Reader(lab).take_snapshot()
-    with sandbox.connect() as admin, admin.cursor() as cursor:
+    with sandbox.connect() as admin, admin.cursor() as cursor, closing(reader.stream()) as stream:  # type: ignore[type-var]
         cursor.execute(f"create table {other}.x (gone date)")
         for number, (statement, keyed) in enumerate(
             (
@@ -348,7 +348,7 @@ def test_ddl_of_other_schemas_and_on_other_tables_concerns_the_captured_ones(
             )
         ):
             cursor.execute(statement)
-            reader.until_marker(number)
+            reader.go_on_to_marker(stream, number)
             known = reader.tables.find(lab.table("KEYLESS"))
             assert known is not None
             assert (known.key, known.keys) == (((0,), known.keys) if keyed else ((), ())), statement
