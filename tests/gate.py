@@ -8,8 +8,8 @@ The processes of a run take the dearest files first, by `tests/durations.json`, 
 two scopes, each with a session: as one they would be what the others wait for at the end, and a third session would cost half a minute of CPU
 to warm up. `tests/examples.py` says which of many cases of one test are played by day.
 
-A test of tests/sandbox_capture that runs with both strategies of mining runs with one of them, the tests by turns; tests/conformance has all
-rules of both.
+A test of tests/sandbox_capture that runs with both strategies of mining, or both releases, runs with one of them, the tests by turns;
+tests/conformance has all rules of both strategies, and tests/unit/capture/logminer the rows of both releases.
 """
 
 from __future__ import annotations
@@ -85,6 +85,18 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/sandbox_capture/test_lobs.py::*[23ai-False": "each mode is run with the other release, and each release with the other mode",
     "tests/sandbox_capture/test_renames.py::test_rows_written_while_tables_change_names_are_their_tables[uncommitted-chain": "each way is run in one of the modes",
     "tests/sandbox_capture/test_renames.py::test_rows_written_while_tables_change_names_are_their_tables[committed-swap": "each way is run in one of the modes",
+    "tests/sandbox_capture/test_downstream.py::test_the_engine_delivers_each_transaction_once_while_shipping_stalls_and_sessions_end": "tests/e2e/test_downstream.py kills the connector while shipping stalls; test_physical_standby.py ends sessions",
+    "tests/sandbox_capture/test_downstream.py::test_rows_that_are_kept_over_a_restart_or_spilled_are_decoded[201326592": "less memory is run, in which rows are kept, too",
+    "tests/sandbox_capture/test_downstream_threads.py::test_two_redo_threads_come_in_the_order_of_their_commits_however_their_logs_arrive": "test_physical_standby.py has the history; a thread whose logs do not arrive is run",
+    "tests/sandbox_capture/test_physical_standby.py::test_rows_that_are_kept_over_a_restart_or_spilled_are_decoded[201326592": "less memory is run, in which rows are kept, too",
+    "tests/sandbox_capture/test_physical_standby.py::test_the_engine_delivers_each_transaction_once_while_apply_stalls_and_sessions_end[0": "real-time apply is run, which applies more than the archived logs",
+    "tests/sandbox_capture/test_olr.py::test_the_same_events_as_logminer[text": "numbers are run; tests/unit/capture/olr/test_values.py has numbers and texts of one moment",
+    "tests/sandbox_capture/test_olr.py::test_a_restarted_server_counts_again_and_nothing_is_lost[commit": "the other meaning is run; a server that lost its state is run with this one",
+    "tests/sandbox_capture/test_fors_olr.py::test_the_same_events_as_logminer[8000-text": "Oracle's bytes are run; tests/unit/capture/fors_olr/test_values.py has each type in both encodings",
+    "tests/sandbox_capture/test_flashback.py::test_a_table_whose_undo_is_gone_is_read_incrementally_until_it_joins[column": "ORA_ROWSCN and the greatest of two columns are run",
+    "tests/sandbox_capture/test_kept.py::test_lost_rows_are_mined_again_while_their_redo_is_there[flipped": "a file that is cut is run; tests/unit/capture/logminer/test_keeping.py notices a damaged one",
+    "tests/sandbox_capture/test_kept.py::test_lost_rows_whose_redo_is_gone_are_an_error_with_names[flipped": "a file that is removed is run; tests/unit/capture/logminer/test_keeping.py notices a damaged one",
+    "tests/sandbox_capture/test_open_at.py::test_it_finds_a_transaction_of_another_redo_thread[START_SCN": "the other COMMIT is run, which says less; tests/unit/capture/logminer/test_open_at.py has both",
     # One history over each adapter; other styles of the servers of two adapters deliver it, and are not killed.
     **{
         f"tests/conformance/test_conformance.py::{test}[{variant}": "the adapter is run with one style; each style delivers the history"
@@ -120,12 +132,14 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/e2e/test_avro.py::test_an_incompatible_change_names_the_field_and_loses_nothing": "tests/unit/messages/formats/test_registries.py; the registry's records are run",
     "tests/e2e/test_configuration.py::test_arguments_and_names_of_files_are_utf_8_where_the_locale_is_ascii": "a locale that is rare",
     "tests/e2e/test_configuration.py::test_a_port_in_use_is_one_line[sandbox": "the broker's port is run",
+    "tests/e2e/test_configuration.py::test_sandbox_and_broker_end_in_order": "the ten lines of README end both, in tests/e2e/test_readme.py, which looks at their statuses",
     "tests/e2e/test_configuration.py::test_a_misspelt_property_is_named_with_the_right_one[lake": "run and check are run; the same reader",
     "tests/e2e/test_database_failures.py::test_an_unreachable_host_is_retried_with_back_off": "tests/unit/pipeline/test_engine.py has the waits; a lost connection is run",
     "tests/e2e/test_database_failures.py::test_an_unknown_service_is_named_and_waited_for": "tests/unit/pipeline/test_engine.py has the waits; a database that comes up later is run",
     "tests/e2e/test_database_failures.py::test_errors_max_retries_ends_the_waiting": "tests/unit/pipeline/test_engine.py has the limit",
     "tests/e2e/test_downstream.py::test_a_log_that_does_not_arrive_ends_the_connector_and_one_that_has_arrived_lets_it_go_on": "tests/sandbox_capture/test_downstream.py waits for logs",
     "tests/e2e/test_flashback.py::test_ddl_demotes_a_table_and_it_joins_again_with_its_deletes": "tests/sandbox_capture/test_flashback.py has the rule",
+    "tests/e2e/test_flashback.py::test_killed_anywhere_the_topics_are_the_tables": "tests/conformance kills the adapter at many places of its history; test_select_and_flashback_are_enough runs a connector",
     "tests/e2e/test_flashback.py::test_signals_by_table_and_ad_hoc_snapshots": "tests/e2e/test_signals.py; tests/sandbox_capture/test_flashback.py",
     "tests/e2e/test_flashback.py::test_a_table_that_is_created_later": "tests/sandbox_capture/test_flashback.py has it",
     "tests/e2e/test_formats.py": "test_avro.py compares the records of a format by the same registry; tests/unit/messages/formats has the bytes of each, and the registries' answers",
@@ -215,7 +229,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/e2e/test_snapshot_modes.py::test_a_snapshot_over_four_connections_goes_on_after_a_kill_and_is_what_was_there": "tests/sandbox_capture/test_snapshot.py",
     "tests/e2e/test_standby.py::test_one_of_several_takes_over": "one owner and one standby are run",
     "tests/e2e/test_stop.py::test_during_our_imports": "signals at other moments are run",
-    "tests/e2e/test_stop.py::test_servers_while_they_serve": "tests/e2e/test_configuration.py ends both servers",
+    "tests/e2e/test_stop.py::test_servers_while_they_serve": "tests/e2e/test_readme.py ends both servers",
     "tests/e2e/test_stop.py::test_the_lake": "a Spark of its own",
     "tests/e2e/test_transforms.py::test_every_example_keeps_its_promise": "tests/unit/messages/transforms",
     "tests/e2e/test_wheels.py": "builds both wheels and installs them; the release does so",
@@ -319,11 +333,11 @@ def _means(entry: str, test: str) -> bool:
 
 
 _CAPTURES = "tests/sandbox_capture/"
-_STRATEGY = re.compile(r"(?<=[\[-])(?:uncommitted|buffered|committed|logminer|logminer_unbuffered)(?=[-\]])")
+_STRATEGY = re.compile(r"(?<=[\[-])(?:uncommitted|buffered|committed|logminer|logminer_unbuffered|19c|23ai)(?=[-\]])")
 
 
 def other_strategies(tests: Iterable[str]) -> set[str]:
-    """Of these ids, the cases of which the gate runs another strategy."""
+    """Of these ids, the cases of which the gate runs another strategy or release."""
     cases: dict[str, list[str]] = defaultdict(list)
     for test in tests:
         if test.startswith(_CAPTURES):

@@ -77,7 +77,7 @@ def pasted(script: str, directory: Path) -> str:
         "TMPDIR": str(directory),
     }
     shell = subprocess.Popen(
-        ["bash", "-c", f"{script}\nkill $(jobs -p); wait"],
+        ["bash", "-c", f'{script}\njobs=$(jobs -p); kill $jobs; for job in $jobs; do wait $job; echo "ended with $?"; done'],
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,
@@ -101,6 +101,9 @@ def test_the_ten_lines_print_what_readme_says(tmp_path: Path) -> None:
     output = pasted(typed.script(lines), tmp_path)
     found = [re.sub(r"^\S+ | SCN \d+$", "", line) for line in output.splitlines() if re.search(r" SCN \d+$", line)]
     assert [line for line in found if line.startswith("SHOP.ORDERS ")] == printed.splitlines(), output
+    assert re.findall(r"(?m)^ended with (\d+)$", output) == ["0"] * 3, "sandbox, broker and connector"
+    assert len(re.findall("(?m)^stopped$", output)) >= 2, output
+    assert "Traceback" not in output
 
 
 def test_the_parts_on_their_own(tmp_path: Path) -> None:

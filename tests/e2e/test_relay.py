@@ -21,6 +21,7 @@ import pytest
 from tests.e2e.connector import MinerCdc, write
 from tests.e2e.lab import Lab
 from tests.e2e.test_replicators import settings
+from tests.examples import every_case
 from tests.fors_server.server import ForsServer
 from tests.olr_server.feed import Feed
 from tests.olr_server.server import OlrServer
@@ -31,7 +32,7 @@ from minercdc.relay.client.checkpoint import Checkpoint, checkpoint_of
 from minercdc.relay.client.consumer import Change, MemoryCheckpoints, RelayClient
 
 SEED = int(os.environ.get("MINERCDC_SEED", "20261123"))
-KILLS = int(os.environ.get("MINERCDC_RELAY_KILLS", "4"))
+KILLS = int(os.environ.get("MINERCDC_RELAY_KILLS", "4" if every_case() else "2"))  # of each process
 CONSUMER = Path(__file__).with_name("relay_consumer.py")
 
 

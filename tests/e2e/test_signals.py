@@ -16,7 +16,7 @@ from tests.e2e.topics import Read
 
 from minercdc.local.ports import free_port
 
-ROWS = 1_500
+ROWS = 900
 SLOW = {"incremental_snapshot_chunk_size": 1, "poll_interval_ms": 500}  # 64 chunks a pass
 
 

@@ -22,7 +22,7 @@ from minercdc.local.ports import free_port
 TOKEN = "a token of ours"
 NOISE = "CREATE TABLE NOISE (ID NUMBER(9), TEXT VARCHAR2(100))"
 EVIL = '"<img src=x>"'
-ROWS = 60_000
+ROWS = 15_000
 
 
 class Port:
@@ -85,8 +85,8 @@ def watched(make_lab: Callable[..., Lab], tmp_path: Path) -> Lab:
         [TABLE, LOGGED.format("T"), NOISE, f"CREATE TABLE {EVIL} (ID NUMBER(9) PRIMARY KEY)", LOGGED.format(EVIL)],
     )
     with lab.connect() as connection, connection.cursor() as cursor:
-        for first in range(0, ROWS, 10_000):
-            cursor.executemany("INSERT INTO T VALUES (:1, 'row')", [(n,) for n in range(first, first + 10_000)])
+        for first in range(0, ROWS, 5_000):
+            cursor.executemany("INSERT INTO T VALUES (:1, 'row')", [(n,) for n in range(first, first + 5_000)])
             connection.commit()
     return lab
 
@@ -102,7 +102,7 @@ def test_page_status_and_metrics_while_a_snapshot_a_stream_and_an_outage_happen(
             minercdc_http_port=port.number,
             minercdc_http_token=TOKEN,
             table_exclude_list=f"{lab.schema}.NOISE",
-            snapshot_fetch_size=50,
+            snapshot_fetch_size=12,  # so that it takes its time
             database_query_timeout_ms=1500,
             database_connection_timeout_ms=1500,
         )

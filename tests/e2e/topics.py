@@ -48,12 +48,19 @@ class Topics:
         :param enough: how many, or a question about them.
         """
 
+        known: dict[tuple[int | None, int | None], Read] = {}  # all are looked at again each time that some have come
+
+        def read(message: Message) -> Read:
+            place = message.partition(), message.offset()
+            if place not in known:
+                known[place] = parsed(message)
+            return known[place]
+
         def is_enough(messages: list[Message]) -> bool:
-            found = [parsed(message) for message in messages]
-            return len(found) >= enough if isinstance(enough, int) else enough(found)
+            return len(messages) >= enough if isinstance(enough, int) else enough([*map(read, messages)])
 
         messages = await_committed(self.brokers, topic, is_enough, timeout)
-        found = [parsed(message) for message in messages]
+        found = [*map(read, messages)]
         assert is_enough(messages), f"not in time; {topic} has {found[-3:]}"
         return found
 

@@ -303,6 +303,12 @@ class Reader:
         self.lab.app.commit()
         return self.until(lambda reader: reader.has_marker(number), on_failure)
 
+    def go_on_to_marker(self, stream: Iterator[Event], number: int) -> None:
+        """As `until_marker`, by a stream that goes on afterwards: to begin one anew takes five times the CPU."""
+        self.lab.run(f"insert into marker values ({number})")
+        self.lab.app.commit()
+        next(event for event in stream if self.has_marker(number))
+
     def has_marker(self, number: int) -> bool:
         """Whether the transaction of the marker is complete; looks at the newest events only."""
         last = self.events[-1] if self.events else None

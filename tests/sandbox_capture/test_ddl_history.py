@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.sandbox_capture.test_capture import make_lab
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary.object_ids import ObjectIds
+from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.schema.table import TableSchema
 from minercdc.stream.events import UndecodableRow
 
@@ -85,15 +87,16 @@ def test_the_shape_after_each_statement_is_that_of_the_dictionary(
 ) -> None:
     lab = make_lab(sandbox, tmp_path, committed=committed)
     reader = Reader(lab).take_snapshot()
-    for number, statement in enumerate(STEPS):
-        lab.run(statement)
-        reader.until_marker(number)
-        name = "H2" if statement.startswith("rename") else "H"
-        known, present = reader.tables.find(lab.table(name)), lab.read_table(lab.table(name))
-        assert known is not None, statement
-        assert present is not None
-        assert facts(known) == facts(present), statement
-        assert (known.parts or frozenset()) >= (present.parts or frozenset()), statement
+    with connect(lab.config, "pdb") as dictionary, closing(reader.stream()) as stream:  # type: ignore[type-var]
+        for number, statement in enumerate(STEPS):
+            lab.run(statement)
+            reader.go_on_to_marker(stream, number)
+            name = "H2" if statement.startswith("rename") else "H"
+            known = reader.tables.find(lab.table(name))
+            [present] = read_tables(dictionary, [lab.table(name)])
+            assert known is not None, statement
+            assert facts(known) == facts(present), statement
+            assert (known.parts or frozenset()) >= (present.parts or frozenset()), statement
     lab.app.close()
 
 
@@ -122,12 +125,12 @@ def test_the_shape_of_each_time_is_known_when_all_is_over(sandbox: SandboxProces
     lab = make_lab(sandbox, tmp_path, committed=False, **{"log.mining.strategy": strategy})
     reader = Reader(lab).take_snapshot()
     expected = []
-    for statement in (*STEPS, *COPIES):
-        lab.run(statement)
-        name = "H2" if statement.startswith("rename") else "H" if statement in STEPS else statement.split()[2].upper()
-        present = lab.read_table(lab.table(name))
-        assert present is not None
-        expected.append((statement, facts(present)))
+    with connect(lab.config, "pdb") as dictionary:
+        for statement in (*STEPS, *COPIES):
+            lab.run(statement)
+            name = "H2" if statement.startswith("rename") else "H" if statement in STEPS else statement.split()[2].upper()
+            [present] = read_tables(dictionary, [lab.table(name)])
+            expected.append((statement, facts(present)))
     lab.run(
         *(f"alter table {name} add (late_{name} number not null)" for name in ("h2", "s", "c_all", "c_some", "c_joined"))
     )
@@ -331,7 +334,7 @@ def test_ddl_of_other_schemas_and_on_other_tables_concerns_the_captured_ones(
         *(f"alter table {name} add supplemental log data (all) columns" for name in ("keyless", "x", "p")),
     )
     reader = Reader(lab).take_snapshot()
-    with sandbox.connect() as admin, admin.cursor() as cursor:
+    with sandbox.connect() as admin, admin.cursor() as cursor, closing(reader.stream()) as stream:  # type: ignore[type-var]
         cursor.execute(f"create table {other}.x (gone date)")
         for number, (statement, keyed) in enumerate(
             (
@@ -345,7 +348,7 @@ def test_ddl_of_other_schemas_and_on_other_tables_concerns_the_captured_ones(
             )
         ):
             cursor.execute(statement)
-            reader.until_marker(number)
+            reader.go_on_to_marker(stream, number)
             known = reader.tables.find(lab.table("KEYLESS"))
             assert known is not None
             assert (known.key, known.keys) == (((0,), known.keys) if keyed else ((), ())), statement

@@ -356,7 +356,7 @@ def test_a_limit_that_cannot_be_watched_is_reported_and_does_not_stop_the_captur
 def test_a_schema_history_in_a_file_stays_in_step_with_the_offset(lab: Lab, tmp_path: Path) -> None:
     """DDL around commits that fail, with and without having taken place; the offset says what the file has too much."""
     ledger, path = Ledger(), tmp_path / "history.jsonl"
-    for number in range(1, 9):
+    for number in range(1, 6):  # every number of failures with either outcome
         history = FileSchemaHistory(path, server="s", clock_ms=lambda: 0)
         with running(lab, ledger, history=history) as engine:
             engine.until(lambda: ledger.offset is not None and ledger.offset.position is not None)
@@ -371,14 +371,14 @@ def test_a_schema_history_in_a_file_stays_in_step_with_the_offset(lab: Lab, tmp_
         with path.open("ab") as file:  # as when it is killed after a line
             file.write(b"{}\n")
     assert [change.after.version for change in ledger.kept if isinstance(change, SchemaChange) and change.after
-            and change.table.table == "ITEM"] == list(range(1, 10))  # fmt: skip
-    assert [seq for _, seq in ledger.transactions()] == [[1]] * 16
+            and change.table.table == "ITEM"] == list(range(1, 7))  # fmt: skip
+    assert [seq for _, seq in ledger.transactions()] == [[1]] * 10
     offset = ledger.offset
     assert offset is not None
-    assert ledger.changes()[-1].after == ("8", None, None, None, *[None] * 7, "8")
+    assert ledger.changes()[-1].after == ("5", None, None, None, *[None] * 4, "5")
     tables = Tables()
     for change in FileSchemaHistory(path, server="s", clock_ms=lambda: 0).recover(offset.history):
         tables.apply(change)
     found = tables.find(lab.table("ITEM"))
     assert found is not None
-    assert [column.name for column in found.columns][4:] == [f"C{number}" for number in range(1, 9)]
+    assert [column.name for column in found.columns][4:] == [f"C{number}" for number in range(1, 6)]

@@ -52,9 +52,10 @@ def end(lab: Lab, how: str, local_id: str) -> None:
 
 def later(lab: Lab, reader: Reader, number: int) -> None:
     """Stream over the ends of several logs, and then some passes, so that the position moves on as far as it may."""
-    for one in range(3):
-        reader.until_marker(10 * number + one)
-        lab.switch_log()
+    with closing(reader.stream()) as stream:  # type: ignore[type-var]
+        for one in range(3):
+            reader.go_on_to_marker(stream, 10 * number + one)
+            lab.switch_log()
     passes, begun = lab.counters.mining.passes, lab.counters.mining.passes.count
     written = [begun]
 

@@ -66,7 +66,8 @@ def test_both_strategies_are_run_by_turns() -> None:
         f"{file}test_e[open-committed]",
     ]
     others = [f"tests/e2e/test_plan.py::test_a[{case}]" for case in ("uncommitted", "committed")]
-    assert other_strategies([*alike, *apart, *others]) == {alike[1], alike[2]}
+    releases = [f"{file}test_f[{case}]" for case in ("19c-buffered-1", "23ai-committed-1")]
+    assert other_strategies([*alike, *apart, *others, *releases]) == {alike[1], alike[2], releases[1]}
 
 
 def test_every_file_of_tests_is_in_a_part_and_the_gate_can_run_it() -> None:

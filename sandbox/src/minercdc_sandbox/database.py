@@ -22,9 +22,10 @@ from minercdc_sandbox.redo.log import RedoLog
 from minercdc_sandbox.scheduler import Scheduler
 from minercdc_sandbox.session import SandboxSession
 from minercdc_sandbox.sql import number, runtime, temporal
+from minercdc_sandbox.sql.execution import Plan
 from minercdc_sandbox.sql.privileges import has_system
 from minercdc_sandbox.sql.sqlite_functions.registry import register_sqlite_functions
-from minercdc_sandbox.sql.virtual_tables import register_views
+from minercdc_sandbox.sql.virtual_tables import register_views, view_tables
 from minercdc_sandbox.sql_area import SqlArea
 from minercdc_sandbox.standby import SERVICE as STANDBY_SERVICE
 from minercdc_sandbox.standby import Standby
@@ -84,6 +85,7 @@ class SandboxDatabase:
         self.storage = Storage(self.clock, self.redo, self.catalog, undo_retention, home)
         self.transactions = self.storage.transactions
         self.views = {view.name: view for view in views}
+        self._view_tables = view_tables(self.views)
         self.procedures = dict(procedures)
         self.constants = dict(constants)
         self.faults = Faults()
@@ -92,6 +94,7 @@ class SandboxDatabase:
         self.shipped: ForeignLogs | None = None
         self._downstream: SandboxDatabase | None = None
         self.sql_area = SqlArea()
+        self.view_plans: dict[object, Plan] = {}
         self.sessions: dict[int, SandboxSession] = {}
         self.startup_time = now()
         # Both travel as 16-bit numbers (python-oracledb reads AUTH_SESSION_ID and AUTH_SERIAL_NUM so): they come round again.
@@ -125,7 +128,7 @@ class SandboxDatabase:
     def _prepare(self, connection: apsw.Connection) -> None:
         register_sqlite_functions(connection)
         register_lob_sqlite_functions(connection, self.storage.lobs)
-        register_views(connection, self.views)
+        register_views(connection, self._view_tables)
         runtime.watch_cancel(connection)
 
         def scn_time(scn: bytes | None) -> bytes | None:

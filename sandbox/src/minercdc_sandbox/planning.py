@@ -1,8 +1,8 @@
-"""Plans of a session's statements, remembered by their text, the types of their binds and the settings that they depend on."""
+"""Plans of statements, remembered by their text, the types of their binds and the settings that they depend on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any, Protocol
 
 from minercdc_sandbox.interfaces import BindType, Result
@@ -45,11 +45,14 @@ class Planner:
     and clauses.
 
     :param environment: returns the session's present environment.
+    :param of_views: plans of queries on views alone, which the database's sessions share: tables may be a session's own copies,
+        views are not.
     """
 
-    def __init__(self, environment: Callable[[], Environment]) -> None:
+    def __init__(self, environment: Callable[[], Environment], of_views: MutableMapping[object, Plan]) -> None:
         self._environment = environment
         self._plans: dict[object, Any] = {}
+        self._of_views = of_views
 
     def forget(self) -> None:
         """Forget all plans, as when the session's own copies of temporary tables were dropped."""
@@ -57,11 +60,12 @@ class Planner:
 
     def query(self, sql: str, tree: ast.Query, bind_types: tuple[BindType, ...]) -> Plan:
         """The plan of a query, remembered; `tree` must be that of `sql`. Raises as `Queries.query`."""
-
-        def make(env: Environment) -> Plan:
-            return Queries(env, Expressions(env, bind_types)).plan(tree)
-
-        plan: Plan = self._planned(sql, bind_types, make)
+        env = self._environment()
+        key = _key(env, sql, bind_types)
+        plan: Plan | None = self._of_views.get(key) or self._plans.get(key)
+        if plan is None:
+            plan = Queries(env, Expressions(env, bind_types)).plan(tree)
+            _remember(self._plans if plan.stored else self._of_views, key, plan)
         return plan
 
     def apart(self, tree: ast.Query, bind_types: Sequence[BindType] = ()) -> Plan:
@@ -87,13 +91,22 @@ class Planner:
 
     def _planned(self, sql: str, bind_types: tuple[BindType, ...], make: Callable[[Environment], Any]) -> Any:
         env = self._environment()
-        nls: Nls = env.nls
-        seen = (env.catalog.version, env.flashback, env.archived)
-        key = (sql, bind_types, env.container, env.schema, env.user, nls, seen, env.variables)
+        key = _key(env, sql, bind_types)
         plan = self._plans.get(key)
         if plan is None:
             plan = make(env)
-            if len(self._plans) >= _REMEMBERED:
-                self._plans.clear()
-            self._plans[key] = plan
+            _remember(self._plans, key, plan)
         return plan
+
+
+def _key(env: Environment, sql: str, bind_types: tuple[BindType, ...]) -> object:
+    """All that a plan depends on, but the session's own copies of temporary tables."""
+    nls: Nls = env.nls
+    seen = (env.catalog.version, env.flashback, env.archived)
+    return sql, bind_types, env.container, env.schema, env.user, nls, seen, env.variables
+
+
+def _remember(plans: MutableMapping[object, Any], key: object, plan: object) -> None:
+    if len(plans) >= _REMEMBERED:
+        plans.clear()
+    plans[key] = plan

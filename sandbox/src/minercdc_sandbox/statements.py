@@ -189,7 +189,7 @@ class StatementRunner:
 
     def __init__(self, session: SqlSession) -> None:
         self.session = session
-        self.planner = Planner(lambda: session.environment)
+        self.planner = Planner(lambda: session.environment, session.database.view_plans)
         self.queries = OpenQueries(session, self.planner)
         self.names = VariableNames()
 

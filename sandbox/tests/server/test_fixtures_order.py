@@ -56,6 +56,7 @@ def test_e70_one_xid_in_two_containers(fresh_sandbox: SandboxProcess) -> None:
     with fresh_sandbox.connect(service=fresh_sandbox.root_service) as admin:
         admin.cursor().execute("create pluggable database sales admin user boss identified by boss")
         admin.cursor().execute("alter pluggable database sales open")
+        admin.cursor().execute("alter user c##minercdc set container_data = all container = current")  # for V$TRANSACTION
     with (
         fresh_sandbox.connect("lab", "lab") as here,
         fresh_sandbox.connect("boss", "boss", "sales") as there,

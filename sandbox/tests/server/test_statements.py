@@ -143,3 +143,50 @@ def test_sessions_share_a_statement_that_none_changes(server: SandboxServer) -> 
                 one.rollback()
             admin.cursor().execute(f"alter table shared add (c{number} date)")  # plans are made again
     assert {sql: parse(sql) for sql in SHARED} == before
+
+
+def test_sessions_share_plans_of_views_but_not_what_they_see(server: SandboxServer) -> None:
+    """The same texts of two users, then of other settings, and after what the one may see has changed."""
+    own = "select user, sys_context('USERENV', 'SID'), (select count(*) from user_tables) from dual"
+    seen = "select count(*) from v$instance"
+    with (
+        oracledb.connect(user="system", password="oracle", dsn=server.dsn) as admin,
+        admin.cursor() as cursor,
+    ):
+        for name in ("plain", "rich"):
+            cursor.execute(f"create user {name} identified by {name} quota unlimited on users")
+            cursor.execute(f"grant create session, create table to {name}")
+        cursor.execute("create table rich.it (n number)")
+        cursor.execute("grant select on sys.v_$instance to rich")
+        sessions = [oracledb.connect(user=name, password=name, dsn=server.dsn) for name in ("plain", "rich", "rich")]
+        plain, rich, again = (session.cursor() for session in sessions)
+        found = [one.execute(own).fetchone() for one in (plain, rich, again)]
+        assert [(name, tables) for name, _, tables in found] == [("PLAIN", 0), ("RICH", 1), ("RICH", 1)]
+        assert len({sid for _, sid, _ in found}) == 3
+        assert len(server.database.view_plans) > 0
+        before = dict(server.database.view_plans)
+        with oracledb.connect(user="rich", password="rich", dsn=server.dsn) as third:
+            third.cursor().execute(own).fetchone()
+        assert server.database.view_plans == before, "its plan is that of others"
+        assert rich.execute(seen).fetchone() == (1,)
+        plain.execute("alter session set current_schema = rich")
+        for change, allowed in (
+            ("", False),
+            ("grant select on sys.v_$instance to plain", True),
+            ("revoke select on sys.v_$instance from plain", False),
+        ):
+            if change:
+                cursor.execute(change)
+            if allowed:
+                assert plain.execute(seen).fetchone() == (1,)
+            else:
+                with pytest.raises(oracledb.DatabaseError, match="ORA-00942"):
+                    plain.execute(seen)
+        text = "select to_char(created) from all_users where username = 'RICH'"
+        shapes = []
+        for one, form in ((rich, "YYYY"), (again, "DD.MM.YYYY")):
+            one.execute(f"alter session set nls_date_format = '{form}'")
+            shapes.append(len(one.execute(text).fetchone()[0]))
+        assert shapes == [4, 10]
+        for session in sessions:
+            session.close()

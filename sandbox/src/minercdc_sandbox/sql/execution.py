@@ -150,6 +150,7 @@ class Instance(Protocol):
     :ivar procedures, constants: of packages, by qualified name.
     :ivar version, banner: as in `interfaces.Database`.
     :ivar startup_time: host seconds.
+    :ivar view_plans: plans of queries on views alone, of all sessions.
     :ivar sessions: the open ones by SID.
     :ivar received: what another database has shipped to this one as its downstream database; None in others.
     :ivar shipped: what this one ships to its downstream database; None without one.
@@ -168,6 +169,7 @@ class Instance(Protocol):
     startup_time: float
     faults: Faults
     sql_area: SqlArea
+    view_plans: dict[object, Plan]
     standby: Standby
     received: ForeignLogs | None
     shipped: ForeignLogs | None

@@ -100,11 +100,17 @@ class _ViewCursor:
             close()
 
 
-def register_views(connection: apsw.Connection, views: Mapping[str, View]) -> None:
-    """Create each view as an eponymous virtual table of its name, and the functions of `register_row_sets`, on a connection."""
+def view_tables(views: Mapping[str, View]) -> Mapping[str, object]:
+    """Modules of SQLite for views, by name. Connections may share them: only cursors have a state."""
+    return {name: _ViewTable(view) for name, view in views.items()}
+
+
+def register_views(connection: apsw.Connection, modules: Mapping[str, object]) -> None:
+    """Create each module of `view_tables` as an eponymous virtual table, and the functions of `register_row_sets`, on a
+    connection."""
     register_row_sets(connection)
-    for name, view in views.items():
-        connection.create_module(name, cast(Any, _ViewTable(view)), eponymous=True, eponymous_only=True)
+    for name, module in modules.items():
+        connection.create_module(name, cast(Any, module), eponymous=True, eponymous_only=True)
 
 
 class _RowSet(_Table):

@@ -9,7 +9,7 @@ import re
 import uuid
 from collections.abc import Callable
 from decimal import Overflow
-from functools import partial
+from functools import cache, partial
 from typing import Any, cast
 
 import apsw
@@ -86,20 +86,26 @@ _RANDOM: dict[str, tuple[Any, int]] = {
 """Not deterministic, so that SQLite calls them again for each row; with their number of arguments."""
 
 
+@cache
+def _deterministic() -> tuple[tuple[str, Callable[..., Any]], ...]:
+    """The functions without a state of their own, which all connections share, by their names in SQLite."""
+    textual = {**texts.TEXTUAL, **raw_casts.TEXTUAL}
+    return (
+        *((f"o_{name}", _strict(name, function)) for name, function in _STRICT.items()),
+        *((f"o_{name}", _strict(name, function, textual=True)) for name, function in textual.items()),
+        ("o_regexp_replace", _guarded("regexp_replace", patterns.regexp_replace)),
+        ("o_replace", _guarded("replace", texts.replace)),
+    )
+
+
 def register_sqlite_functions(connection: apsw.Connection) -> None:
     """Create all scalar functions, aggregates and window functions of this package on a connection, once for each connection,
     before translated SQL runs on it."""
-    for name, function in _STRICT.items():
-        connection.create_scalar_function(f"o_{name}", _strict(name, function), -1, deterministic=True)
-    for name, function in {**texts.TEXTUAL, **raw_casts.TEXTUAL}.items():
-        connection.create_scalar_function(f"o_{name}", _strict(name, function, textual=True), -1, deterministic=True)
-    connection.create_scalar_function(
-        "o_regexp_replace", _guarded("regexp_replace", patterns.regexp_replace), -1, deterministic=True
-    )
+    for name, function in _deterministic():
+        connection.create_scalar_function(name, function, -1, deterministic=True)
     for name, (maker, count) in _RANDOM.items():
         connection.create_scalar_function(f"o_random_{name}", _guarded(f"dbms_random.{name}", maker), count)
     connection.create_scalar_function("o_sys_guid", cast(Any, lambda: uuid.uuid4().bytes), 0)
-    connection.create_scalar_function("o_replace", _guarded("replace", texts.replace), -1, deterministic=True)
     connection.create_aggregate_function("o_single", cast(Any, Single), 1)
     windows: dict[str, tuple[Callable[[], object], int]] = {
         "sum": (lambda: Sum(False), 1),
