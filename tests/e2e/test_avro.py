@@ -1,23 +1,19 @@
-"""Avro with a schema registry, a real one by night: read by Confluent's own deserializer, it is what a JSON connector writes of the same redo."""
+"""Avro with a real schema registry: read by Confluent's own deserializer, it is what a JSON connector writes of the same redo."""
 
 from __future__ import annotations
 
 import base64
 import json
-import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import httpx2
 import pytest
 from confluent_kafka.serialization import MessageField, SerializationContext
 from tests.e2e.lab import LOGGED, Lab
-from tests.examples import every_case
 from tests.kafka.consume import await_committed, read_committed
 
 from minercdc.local.ports import free_port
@@ -35,72 +31,9 @@ WIDE = (
 )
 
 
-class Registry(Protocol):
-    @property
-    def url(self) -> str: ...
-
-
-class SmallRegistry(ThreadingHTTPServer):
-    """Registers any schema, and knows it by its id: what the connector and Confluent's client ask for. A real one takes 13 s of CPU
-    to start.
-
-    :ivar schemas: subject and schema of each id, from 1 on.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Asked)
-        self.url = f"http://127.0.0.1:{self.server_port}"
-        self.schemas: list[tuple[str, dict[str, Any]]] = []
-        self._lock = threading.Lock()
-
-    def answer(self, method: str, path: list[str], content: dict[str, Any]) -> Any:
-        """None for what is not there."""
-        with self._lock:
-            match method, path:
-                case "POST", ["subjects", subject, "versions"]:
-                    if (subject, content) not in self.schemas:
-                        self.schemas.append((subject, content))
-                    return {"id": self.schemas.index((subject, content)) + 1}
-                case "GET", ["schemas", "ids", number] if 0 < int(number) <= len(self.schemas):
-                    return self.schemas[int(number) - 1][1]
-                case "GET", ["subjects"]:
-                    return sorted({subject for subject, _ in self.schemas})
-        return None
-
-
-class _Asked(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        assert isinstance(self.server, SmallRegistry)
-        content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        path = self.path.partition("?")[0].strip("/").split("/")
-        answer = self.server.answer(self.command, path, json.loads(content or b"{}"))
-        missing = {"error_code": 40403, "message": "not found"}
-        text = json.dumps(missing if answer is None else answer).encode()
-        self.send_response(404 if answer is None else 200)
-        self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    do_POST = do_GET
-
-    def log_message(self, format: str, *args: object) -> None: ...
-
-
-@contextmanager
-def small_registry() -> Iterator[SmallRegistry]:
-    with SmallRegistry() as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-
-
 @pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    real = LocalRegistry(tmp_path_factory.mktemp("registry") / "registry.log")
-    with real if every_case() else small_registry() as running:
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalRegistry]:
+    with LocalRegistry(tmp_path_factory.mktemp("registry") / "registry.log") as running:
         yield running
 
 
@@ -156,7 +89,7 @@ def without_times(record: tuple[Any, Any]) -> Any:
     return key, value
 
 
-def test_records_equal_those_of_a_json_connector(lab: Lab, registry: Registry) -> None:
+def test_records_equal_those_of_a_json_connector(lab: Lab, registry: LocalRegistry) -> None:
     lab.execute(
         WIDE,
         LOGGED.format("W"),
@@ -209,7 +142,7 @@ def test_a_registry_that_is_away_is_waited_for(lab: Lab, tmp_path: Path) -> None
             assert len(avro_records(running.url, lab.brokers, lab.topic())) == 3
 
 
-def test_an_incompatible_change_names_the_field_and_loses_nothing(lab: Lab, registry: Registry) -> None:
+def test_an_incompatible_change_names_the_field_and_loses_nothing(lab: Lab, registry: LocalRegistry) -> None:
     """Its table would be suspended by default; here the connector stops, and goes on where it was."""
     config = lab.config(**converters(registry.url), event_processing_failure_handling_mode="fail")
     deliver(lab, config, lab.topic(), 3)
