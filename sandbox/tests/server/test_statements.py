@@ -190,3 +190,20 @@ def test_sessions_share_plans_of_views_but_not_what_they_see(server: SandboxServ
         assert shapes == [4, 10]
         for session in sessions:
             session.close()
+
+
+def test_a_log_switch_while_v_log_is_read_shows_one_current_log(server: SandboxServer) -> None:
+    dsn = server.dsn.rpartition("/")[0] + "/ORCLCDB"
+    with (
+        oracledb.connect(user="system", password="oracle", dsn=dsn) as reader,
+        oracledb.connect(user="system", password="oracle", dsn=dsn) as other,
+    ):
+        reader.cursor().execute("select 1 from dual")
+        session = server.database.sessions[reader.session_id]
+        view = server.database.views["V$LOG"]
+        at = [column.name for column in view.columns].index("STATUS")
+        for taken in range(1, 4):
+            rows = view.rows(session)
+            found = [next(rows)[at] for _ in range(taken)]
+            other.cursor().execute("alter system switch logfile")
+            assert [*found, *(row[at] for row in rows)].count("CURRENT") == 1

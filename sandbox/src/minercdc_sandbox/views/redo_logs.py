@@ -4,6 +4,7 @@ They show all redo threads."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 
 from minercdc_sandbox.redo.threads import BLOCK_SIZE, ArchivedLog
 from minercdc_sandbox.sql import date_formats, temporal
@@ -61,7 +62,8 @@ def _logs(session: ViewSession) -> Iterator[Row]:
     if session.on_standby:
         raise refuse_view("V$LOG")
     redo = session.database.redo
-    for group in redo.groups():
+    # As they are now: while rows are taken, a log switch of another session would show two current logs, or none.
+    for group in [copy(one) for one in redo.groups()]:
         yield {
             "GROUP#": group.group,
             "THREAD#": group.thread,
