@@ -240,7 +240,7 @@ class LogMinerCapture:
                 while not stop.is_set() and self._monotonic() - opened < max_age:
                     yield from self._pass(session, assembly, start, stop)
                     failures = 0
-                    if self._memory.outgrown(session.connection):
+                    if stop.is_set() or self._memory.outgrown(session.connection):
                         break
             except MiningSessionError as error:
                 failures += 1
