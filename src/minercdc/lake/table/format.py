@@ -226,6 +226,10 @@ class LakeTable(Protocol):
     def version(self) -> int:
         """The newest version that this process knows: of its own last commit, or a later one; `NO_TABLE` for no table."""
 
+    def reached(self, applied: Applied) -> int:
+        """As `version`, when that is to be recorded as the one that has everything up to `applied`: a format that names versions names it.
+        A merge may have made others before it, which are half done and say less."""
+
     def newest_version(self) -> int:
         """The newest version, of any process; `NO_TABLE` for no table."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -428,7 +428,6 @@ class IcebergTable(_Table):
         """See `LakeTable`."""
         with _saying(rows.sparkSession, {_APPLIED: applied.to_json()}):
             rows.writeTo(self.name).append()
-        self._tag(applied)
 
     def update(self, sets: str, where: str, applied: Applied) -> None:
         """See `LakeTable`."""
@@ -465,6 +464,15 @@ class IcebergTable(_Table):
             found.table.newFastAppend().commit()
         return self.newest_version()
 
+    def reached(self, applied: Applied) -> int:
+        """See `LakeTable`. The tag is not made by the commits themselves: that of a TRUNCATE alone says the SCN before it, and a kill may come
+        after any. A later version at the same SCN takes the tag over."""
+        version = self.version()
+        if self._layout.tags and version > 0:
+            tag, snapshot = quoted(f"{TAG}{applied.scn}"), self._snapshots().of_version(version).snapshotId()
+            self._spark.sql(f"ALTER TABLE {self.name} CREATE OR REPLACE TAG {tag} AS OF VERSION {snapshot}")
+        return version
+
     def rewritten(self, version: int) -> int:
         """See `LakeTable`."""
         later = []
@@ -493,17 +501,8 @@ class IcebergTable(_Table):
         order = self._layout.order(self.columns() or [], self.clustering())
         self._rewrite(age, order, (_APPLIED, _MODE), kept)
 
-    @contextmanager
-    def _saying(self, applied: Applied, mode: Mode | None = None) -> Iterator[None]:
-        said = {_APPLIED: applied.to_json()} | ({} if mode is None else {_MODE: mode})
-        with _saying(self._spark, said):
-            yield
-        self._tag(applied)
-
-    def _tag(self, applied: Applied) -> None:
-        """Name the newest version by the SCN that it is at; a later commit at the same SCN takes the tag over."""
-        if self._layout.tags:
-            self._spark.sql(f"ALTER TABLE {self.name} CREATE OR REPLACE TAG {quoted(f'{TAG}{applied.scn}')}")
+    def _saying(self, applied: Applied, mode: Mode | None = None) -> AbstractContextManager[None]:
+        return _saying(self._spark, {_APPLIED: applied.to_json()} | ({} if mode is None else {_MODE: mode}))
 
 
 def promotes(old: str, new: str) -> bool:
