@@ -97,11 +97,18 @@ class _Snapshots:
                 yield one
 
     def said(self, member: str, version: int | None = None) -> str | None:
-        """What the newest snapshot up to a version says that has this member in its summary; None for none.
+        """What the newest snapshot up to a version says that has this member in its summary; None for none. One that joined files repeats
+        what was said when it began, so that it counts only where no other is kept: a merge may have been committed meanwhile.
 
         :param version: None for the newest one.
         """
-        return next((str(text) for one in self.back(version) if (text := one.summary().get(member)) is not None), None)
+        repeated = None
+        for one in self.back(version):
+            if (text := one.summary().get(member)) is not None:
+                if str(one.operation()) != _REWRITE:
+                    return str(text)
+                repeated = repeated or str(text)
+        return repeated
 
     def of_version(self, version: int) -> Any:
         """The snapshot of a version. Raises LakeError when it is not kept."""
@@ -114,14 +121,16 @@ class _Snapshots:
         return found
 
     def expire(self, age: timedelta, spoken: Sequence[str], kept: Collection[int] | None = None) -> None:
-        """Remove the snapshots that were replaced longer ago than `age`, but for the newest one that has each of some members.
+        """Remove the snapshots that were replaced longer ago than `age`, but for the newest one that has what is said last (`said`) by each of
+        some members.
 
         :param kept: versions that are needed of the younger ones; None for all.
         """
         now = datetime.now(UTC)
         until, readers = (int((now - one).timestamp() * 1000) for one in (age, min(age, READERS_TIME)))
         line = list(self.back())
-        spoken_at = {next((i for i, one in enumerate(line) if one.summary().get(name) is not None), 0) for name in spoken}
+        said = {name: self.said(name) for name in spoken}
+        spoken_at = {next((i for i, one in enumerate(line) if one.summary().get(name) == said[name]), 0) for name in spoken}
         tagged: dict[int, list[str]] = {}
         for name, ref in dict(self.table.refs()).items():
             tagged.setdefault(int(ref.snapshotId()), []).append(str(name))
@@ -279,7 +288,7 @@ class IcebergLogTable(_Table):
         if (
             self._appends % _APPENDS_BETWEEN_LOOKS == 0
         ):  # each version is named by the table's metadata, which each append writes
-            self._snapshots().expire(READERS_TIME, (_WRITER,))
+            self._snapshots().expire(READERS_TIME, (_WRITER, _NUMBER))
 
     def prepare(self) -> None:
         """See `LogTable`: nothing, since maintenance removes what is older."""
@@ -293,11 +302,9 @@ class IcebergLogTable(_Table):
         return None
 
     def _has(self, once: Once) -> bool:
-        for one in self._snapshots().back():
-            said = one.summary()
-            if said.get(_WRITER) == once.writer:
-                return int(said.get(_NUMBER)) >= once.number
-        return False
+        # Not that of the newest one alone, which may have joined files, and repeats a number of before the last append.
+        summaries = (one.summary() for one in self._snapshots().back())
+        return any(said.get(_WRITER) == once.writer and int(said.get(_NUMBER)) >= once.number for said in summaries)
 
     def _add_columns(self, rows: DataFrame) -> None:
         known = set(self.read().columns)

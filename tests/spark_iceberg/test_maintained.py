@@ -1,0 +1,97 @@
+"""What is committed while maintenance joins the files of Iceberg tables is neither lost nor done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.spark.connector import Connector
+from tests.spark.lakes import synced
+from tests.spark.reading import frame
+
+from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.lake.maintain.maintenance import Maintenance
+from minercdc.lake.table import iceberg
+from minercdc.lake.table.format import Once
+from minercdc.lake.table.formats import format_of
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.stream.events import Op
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TableSchema(TableId("D", "LAB", "T"), (Column("ID", "NUMBER", 9, 0, nullable=False),), key=(0,))
+
+
+@contextmanager
+def meanwhile(monkeypatch: pytest.MonkeyPatch, committed: Callable[[], None]) -> Iterator[list[str]]:
+    """Has something committed after the first rewriting began, and before it commits; yields what each says."""
+    begun: list[str] = []
+    execute = iceberg._execute
+
+    def executed(action: Any, said: Mapping[str, str]) -> None:
+        begun.append(str(said))
+        if len(begun) == 1:
+            committed()
+        execute(action, said)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(iceberg, "_execute", executed)
+        yield begun
+
+
+@pytest.mark.parametrize("mode", ["append", "scd2"])
+def test_changes_that_are_merged_meanwhile_are_not_merged_again(
+    spark: SparkSession, properties: dict[str, str], monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    config = parse_properties({**properties, "minercdc.lake.mode": mode, "minercdc.lake.retention.ms": "0"})
+    connector = Connector(config)
+
+    def inserted(number: int) -> None:
+        connector.change(Op.CREATE, None, (str(number),), T)
+        connector.commit()
+
+    def ids() -> list[int]:
+        return sorted(row["ID"] for row in frame(spark, config, "LAB", "T").select("ID").collect())
+
+    try:
+        connector.structure(T)
+        for number in range(3):
+            inserted(number)
+            synced(spark, config)
+        inserted(3)
+        with meanwhile(monkeypatch, lambda: synced(spark, config)) as begun:
+            (report,) = Maintenance(spark, config).run("LAB.T")
+        assert (report.failure, bool(begun)) == ("", True)
+        assert ids() == [0, 1, 2, 3]
+        # The next maintenance finds nothing to join: what is said has outlived the first one.
+        assert [one.failure for one in Maintenance(spark, config).run("LAB.T")] == [""]
+        inserted(4)
+        synced(spark, config)
+        assert ids() == [0, 1, 2, 3, 4]
+    finally:
+        connector.sink.close()
+
+
+def test_an_append_to_the_lakes_own_records_meanwhile_is_not_repeated(
+    spark: SparkSession, config: ConnectorConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = format_of(config).changes(spark)
+
+    def append(number: int) -> None:
+        log.append(spark.range(number, number + 1).coalesce(1), Once("writer", number))
+
+    for number in range(3):
+        append(number)
+    with meanwhile(monkeypatch, lambda: append(3)) as begun:
+        log.compact(timedelta(0))
+    assert begun
+    append(3)
+    assert sorted(row[0] for row in log.read().collect()) == [0, 1, 2, 3]
+    log.compact(timedelta(0))
+    append(3)
+    append(4)
+    assert sorted(row[0] for row in log.read().collect()) == [0, 1, 2, 3, 4]
