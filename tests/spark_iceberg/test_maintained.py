@@ -1,4 +1,4 @@
-"""What is committed while maintenance joins the files of Iceberg tables is neither lost nor done twice."""
+"""Maintenance of Iceberg tables: what is committed meanwhile is neither lost nor done twice, and versions that are needed stay."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.spark.connector import Connector
 from tests.spark.lakes import synced
-from tests.spark.reading import frame
+from tests.spark.reading import frame, lake_table
 
 from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.errors import LakeError
 from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.table import iceberg
 from minercdc.lake.table.format import Once
@@ -95,3 +96,44 @@ def test_an_append_to_the_lakes_own_records_meanwhile_is_not_repeated(
     append(3)
     append(4)
     assert sorted(row[0] for row in log.read().collect()) == [0, 1, 2, 3, 4]
+
+
+def test_versions_that_are_needed_stay_when_those_between_them_go(
+    spark: SparkSession, properties: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = parse_properties({**properties, "minercdc.lake.mode": "soft_delete"})
+    monkeypatch.setattr(iceberg, "READERS_TIME", timedelta(0))
+    connector, versions = Connector(config), list[int]()
+    table = lake_table(spark, config, "LAB", "T")
+
+    def ids(version: int | None = None) -> list[int]:
+        return sorted(row["ID"] for row in table.read(version).select("ID").collect())
+
+    try:
+        connector.structure(T)
+        for number in range(5):
+            connector.change(Op.CREATE, None, (str(number),), T)
+            connector.commit()
+            synced(spark, config)
+            versions.append(table.newest_version())
+    finally:
+        connector.sink.close()
+    # Of another program, and of no version of the lake's.
+    spark.sql(f"ALTER TABLE {table.name} CREATE BRANCH theirs")
+    spark.sql(f"INSERT INTO {table.name}.branch_theirs SELECT * FROM {table.name}")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(iceberg, "_execute", lambda *_: None)  # as where no files are worth joining
+        table.compact(timedelta(days=1), {versions[1], versions[4]})
+    applied = table.applied()
+    assert (table.mode(), applied and applied.scn) == ("soft_delete", connector.scn)
+    assert (table.newest_version(), table.rewritten(versions[1])) == (versions[4], versions[1])
+    assert (ids(), ids(versions[1])) == ([0, 1, 2, 3, 4], [0, 1])
+    for gone in versions[2:4]:
+        with pytest.raises(LakeError, match="is not kept any more"):
+            ids(gone)
+
+    table.compact(timedelta(0), set())
+    assert (table.mode(), ids()) == ("soft_delete", [0, 1, 2, 3, 4])
+    assert spark.sql(f"SELECT * FROM {table.name}.snapshots").count() == 2  # the newest one, and theirs
+    assert spark.sql(f"SELECT * FROM {table.name}.branch_theirs").count() == 10

@@ -50,6 +50,7 @@ _APPLIED = "minercdc.applied"
 _MODE = "minercdc.mode"
 _WRITER = "minercdc.writer"
 _NUMBER = "minercdc.number"
+_COLUMNS = "minercdc.columns"  # of a snapshot that changes columns alone
 _CLUSTERED = "minercdc.lake.cluster"  # property of a table: the columns by which it is sorted when it is compacted
 _REWRITE = "replace"  # operation of a snapshot that has the rows of the one before
 _SUMMARY = "spark.sql.iceberg.snapshot-property."
@@ -90,11 +91,32 @@ class _Snapshots:
 
     def back(self, version: int | None = None) -> Iterator[Any]:
         """The snapshots that were the table's, the newest first, as far as they are kept. That of a table that was replaced has no
-        parent, so the table's history says which they are."""
+        parent, so the table's history says which they are; where one was removed, Iceberg ends the history with the one after it."""
+        seen: set[int] = set()
+        oldest = None
         for entry in reversed(list(self.table.history())):
             one = self.table.snapshot(entry.snapshotId())
-            if one is not None and (version is None or int(one.sequenceNumber()) <= version):
-                yield one
+            if one is not None and int(entry.snapshotId()) not in seen:
+                seen.add(int(entry.snapshotId()))
+                oldest = min(int(one.sequenceNumber()), oldest or int(one.sequenceNumber()))
+                if version is None or int(one.sequenceNumber()) <= version:
+                    yield one
+        if oldest is not None:
+            yield from self._before_history(oldest if version is None else min(oldest, version + 1), seen)
+
+    def _before_history(self, before: int, of_history: Collection[int]) -> Iterator[Any]:
+        """The snapshots that are kept of those before a version, but for those of branches of others, the newest first."""
+        kept = {int(one.snapshotId()): one for one in self.table.snapshots()}
+        elsewhere: set[int] = set()
+        for name, ref in dict(self.table.refs()).items():
+            at = int(ref.snapshotId()) if ref.isBranch() and str(name) != "main" else None
+            while at in kept and at not in of_history and not _is_ours(kept[at]):
+                elsewhere.add(at)
+                at = kept[at].parentId()
+        numbers = {at: int(one.sequenceNumber()) for at, one in kept.items() if at not in elsewhere}
+        for at in sorted(numbers, key=lambda at: numbers[at], reverse=True):
+            if numbers[at] < before:
+                yield kept[at]
 
     def said(self, member: str, version: int | None = None) -> str | None:
         """What the newest snapshot up to a version says that has this member in its summary; None for none. One that joined files repeats
@@ -468,7 +490,7 @@ class IcebergTable(_Table):
             return NO_TABLE
         found = self._snapshots()
         if found.newest is None or found.newest.schemaId() != found.table.schema().schemaId():
-            found.table.newFastAppend().commit()
+            found.table.newFastAppend().set(_COLUMNS, "true").commit()
         return self.newest_version()
 
     def reached(self, applied: Applied) -> int:
@@ -590,6 +612,12 @@ def _execute(action: Any, said: Mapping[str, str]) -> None:
     for member, text in said.items():
         action = action.snapshotProperty(member, text)
     action.execute()
+
+
+def _is_ours(snapshot: Any) -> bool:
+    """Whether the lake has made a snapshot."""
+    summary = snapshot.summary()
+    return any(summary.get(member) is not None for member in (_APPLIED, _WRITER, _COLUMNS))
 
 
 @contextmanager
