@@ -1,4 +1,5 @@
-"""Maintenance of Iceberg tables: what is committed meanwhile is neither lost nor done twice, and versions that are needed stay."""
+"""Maintenance of Iceberg tables: what is committed meanwhile is neither lost nor done twice, and versions that are needed stay; a table that
+another program sets back."""
 
 from __future__ import annotations
 
@@ -137,3 +138,28 @@ def test_versions_that_are_needed_stay_when_those_between_them_go(
     assert (table.mode(), ids()) == ("soft_delete", [0, 1, 2, 3, 4])
     assert spark.sql(f"SELECT * FROM {table.name}.snapshots").count() == 2  # the newest one, and theirs
     assert spark.sql(f"SELECT * FROM {table.name}.branch_theirs").count() == 10
+
+
+def test_a_table_that_another_program_sets_back_gets_what_it_lacks_with_its_next_change(
+    spark: SparkSession, properties: dict[str, str]
+) -> None:
+    config = parse_properties({**properties, "minercdc.lake.mode": "append"})
+    connector, table = Connector(config), lake_table(spark, config, "LAB", "T")
+    try:
+        connector.structure(T)
+        for number in range(4):
+            connector.change(Op.CREATE, None, (str(number),), T)
+            connector.commit()
+            synced(spark, config)
+            if number == 1:
+                found = spark.sql(f"SELECT snapshot_id FROM {table.name}.snapshots ORDER BY committed_at DESC").first()
+                assert found
+        catalog = config.lake.minercdc_lake_catalog_name
+        spark.sql(f"CALL {catalog}.system.rollback_to_snapshot('LAB.T', {found[0]})")
+        assert sorted(row["ID"] for row in table.read().collect()) == [0, 1]
+        connector.change(Op.CREATE, None, ("4",), T)
+        connector.commit()
+        synced(spark, config)
+    finally:
+        connector.sink.close()
+    assert sorted(row["ID"] for row in table.read().collect()) == [0, 1, 2, 3, 4]

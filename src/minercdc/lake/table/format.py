@@ -290,9 +290,9 @@ def take_over(taker: LakeTable, source: LakeTable, applied: Applied) -> None:
 
 
 def changed_since(lake: LakeTable, version: int, applied: Applied) -> Applied | None:
-    """How far a table is, when commits after a version have changed that; None when it is at `applied` still, or no commit of the lake
-    says it."""
-    if lake.newest_version() <= version:
+    """How far a table is, when commits after a version have changed that, or another program has set the table back to one before it; None
+    when it is at `applied` still, or no commit of the lake says it."""
+    if lake.newest_version() == version:
         return None
     found = lake.applied()
     return None if found == applied else found

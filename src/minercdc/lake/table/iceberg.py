@@ -124,8 +124,12 @@ class _Snapshots:
 
         :param version: None for the newest one.
         """
-        repeated = None
+        repeated = least = None
         for one in self.back(version):
+            number = int(one.sequenceNumber())
+            if least is not None and number > least:
+                continue  # another program has set the table back to one before it
+            least = number
             if (text := one.summary().get(member)) is not None:
                 if str(one.operation()) != _REWRITE:
                     return str(text)
