@@ -13,6 +13,7 @@ from tests.unit.lake.delta_directory import Directory
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.table.columns import CDC
 from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.format import LakeTable
 from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.iceberg import IcebergTable
 from minercdc.schema.table import TableId, TableSchema
@@ -25,9 +26,14 @@ FORMAT: Final = os.environ.get("MINERCDC_LAKE_FORMAT", "delta")
 TABLE: Final[type[DeltaTable] | type[IcebergTable]] = DeltaTable if FORMAT == "delta" else IcebergTable
 
 
+def lake_table(spark: SparkSession, config: ConnectorConfig, schema: str, table: str, database: str = "") -> LakeTable:
+    """A lake table, in a session that knows its catalog then."""
+    return format_of(config).table(spark, TableId(database, schema, table))
+
+
 def name_in_sql(spark: SparkSession, config: ConnectorConfig, schema: str, table: str) -> str:
     """The name of a lake table, for SQL of a session, which knows its catalog then."""
-    return format_of(config).table(spark, TableId("", schema, table)).name
+    return lake_table(spark, config, schema, table).name
 
 
 def frame(spark: SparkSession, config: ConnectorConfig, schema: str, table: str) -> DataFrame:

@@ -18,12 +18,13 @@ from tests.e2e.connector import MinerCdc
 from tests.e2e.lab import LOGGED, Lab, made_lab
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.spark.histories import Killed, killed
+from tests.spark.reading import TABLE, frame
 from tests.spark.source import lake_config, running, scn_of, sync
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.maintain.verify import verify
 from minercdc.lake.source.snapshot import Snapshot, snapshot
-from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.state import StateTable
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.operate.offsets.handover import hand_over
@@ -104,7 +105,7 @@ def test_a_snapshot_that_is_killed_at_any_commit_is_repeated(
         cursor.execute("INSERT INTO SMALL VALUES (-1, 'open')")
         for turn, (owner, method, after) in enumerate(
             (owner, method, after)
-            for owner, method in ((KafkaSink, "commit"), (DeltaTable, "replace"), (StateTable, "append"))
+            for owner, method in ((KafkaSink, "commit"), (TABLE, "replace"), (StateTable, "append"))
             for after in (False, True)
         ):
             with killed(monkeypatch, owner, method, after=after) as calls, suppress(Killed):
@@ -123,7 +124,7 @@ def test_a_snapshot_that_is_killed_at_any_commit_is_repeated(
     report = verify(spark, config)
     assert [line for table in report.tables for line in table.lines()] == []
     assert report.summary().endswith(" 0 differences")
-    found = spark.read.format("delta").load(f"{config.lake.minercdc_lake_path}/{lab.schema}/SMALL")
+    found = frame(spark, config, lab.schema, "SMALL")
     assert found.where("ID = -1").count() == 1
 
 
@@ -167,7 +168,7 @@ def test_a_snapshot_of_many_rows_while_writing_is_handed_over_through_kills(spar
     assert [line for table in report.tables for line in table.lines()] == []
     assert f"verified: 2 tables, {sum(table.rows for table in report.tables)} rows, 0 differences" == report.summary()
     assert sum(table.rows for table in report.tables) > ROWS * 0.9
-    small = spark.read.format("delta").load(f"{config.lake.minercdc_lake_path}/{lab.schema}/SMALL")
+    small = frame(spark, config, lab.schema, "SMALL")
     assert small.where("ID IN (-1, -2)").count() == 2
-    log = spark.read.format("delta").load(f"{config.lake.minercdc_lake_path}/_changes")
+    log = format_of(config).changes(spark).read()
     assert log.where("op = 'r'").count() == 0  # no row of the snapshot came through the connector

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 from tests.spark.connector import Connector
+from tests.spark.reading import FORMAT
 from tests.spark.test_lake_modes import KEYED, MODES, Source, check
 
 from minercdc.config.load import ConnectorConfig, parse_properties
@@ -40,7 +41,8 @@ def config(properties: dict[str, str]) -> ConnectorConfig:
 
 def versions(config: ConnectorConfig) -> int:
     """Commits of all lake tables."""
-    return len(list(Path(config.lake.minercdc_lake_path).glob("LAB/*/_delta_log/*.json")))
+    commits = "_delta_log/*.json" if FORMAT == "delta" else "metadata/v*.metadata.json"
+    return len(list(Path(config.lake.minercdc_lake_path).glob(f"LAB/*/{commits}")))
 
 
 def run_and_kill(file: Path, log: Path, config: ConnectorConfig, commits: int) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.e2e.connector import MinerCdc, run
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.pdbs import ONE, OTHER, Pdbs, change_items, current_scn, two_pdbs, with_items
+from tests.spark.reading import FORMAT, lake_table
 from tests.spark.source import sync
 
 from minercdc.config.load import ConnectorConfig, load_config
@@ -21,7 +22,7 @@ from minercdc.lake.maintain.rebuild import rebuild_given
 from minercdc.lake.maintain.status import status
 from minercdc.lake.maintain.verify import verify
 from minercdc.lake.source.snapshot import snapshot
-from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.format import LakeTable
 from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.state import Entry, StateTable
@@ -39,6 +40,8 @@ def configured(pdbs: Pdbs, brokers: str, name: str) -> ConnectorConfig:
     lake = {
         "minercdc_lake_path": str(pdbs.directory / "lake"),
         "minercdc_lake_trigger_interval_ms": "0",
+        "minercdc_lake_format": FORMAT,
+        "minercdc_lake_catalog_name": f"lake_{name}".replace("-", "_"),
         "minercdc_lake_table_modes": rf"{OTHER}\.SHOP\.ITEM:soft_delete",
         "skipped_operations": "none",
         "table_include_list": rf"SHOP\.(ITEM|THING),{OTHER}\.SHOP\.NOTE",
@@ -54,9 +57,8 @@ def streaming(pdbs: Pdbs) -> Iterator[None]:
         connector.stop_in_order()
 
 
-def values(spark: SparkSession, path: str) -> list[tuple[Any, ...]]:
-    frame = spark.read.format("delta").load(path).where("NOT __cdc.deleted").drop("__cdc")
-    return sorted(tuple(row) for row in frame.collect())
+def values(table: LakeTable) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in table.read().where("NOT __cdc.deleted").drop("__cdc").collect())
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +79,9 @@ def config(
         yield config
 
 
-def items(config: ConnectorConfig) -> list[str]:
-    """Paths of ITEM in ONE and in OTHER."""
-    return [f"{LakePaths(config).root}/{pdb}/SHOP/ITEM" for pdb in (ONE, OTHER)]
+def of_both(spark: SparkSession, config: ConnectorConfig, name: str) -> list[LakeTable]:
+    """The lake's table of SHOP in ONE and in OTHER."""
+    return [lake_table(spark, config, "SHOP", name, pdb) for pdb in (ONE, OTHER)]
 
 
 def test_changes_of_one_table_are_read_by_its_name(spark: SparkSession, config: ConnectorConfig, tmp_path: Path) -> None:
@@ -91,25 +93,24 @@ def test_changes_of_one_table_are_read_by_its_name(spark: SparkSession, config: 
         rows = read_changes(spark, config, table=table).selectExpr(f"after.{column} AS v")
         target = str(tmp_path / table)
         query = (
-            rows.writeStream.format("delta")
+            rows.writeStream.format("parquet")
             .option("checkpointLocation", f"{target}_checkpoint")
             .trigger(availableNow=True)
             .start(target)
         )
         query.awaitTermination()
-        assert {row["v"] for row in spark.read.format("delta").load(target).where("v IS NOT NULL").collect()} == found
+        assert {row["v"] for row in spark.read.parquet(target).where("v IS NOT NULL").collect()} == found
 
 
 def test_tables_of_one_name_are_never_mixed(spark: SparkSession, config: ConnectorConfig) -> None:
     report = verify(spark, config)
     assert [line for table in report.tables for line in table.lines()] == []
     assert report.summary() == "verified: 4 tables, 8 rows, 0 differences"
-    one, other = items(config)
-    things = [values(spark, path.replace("ITEM", "THING")) for path in (one, other)]
-    assert things == [[(1,)], [("a",), ("b",), ("c",)]]
-    assert values(spark, one) == [(1, "changed", 15), (4, "priced", 225)]
-    assert values(spark, other) == [(1, "after", 9), (9, "last", None)]
-    assert [DeltaTable(spark, path).mode() for path in (one, other)] == ["mirror", "soft_delete"]
+    one, other = of_both(spark, config, "ITEM")
+    assert [values(table) for table in of_both(spark, config, "THING")] == [[(1,)], [("a",), ("b",), ("c",)]]
+    assert values(one) == [(1, "changed", 15), (4, "priced", 225)]
+    assert values(other) == [(1, "after", 9), (9, "last", None)]
+    assert [table.mode() for table in (one, other)] == ["mirror", "soft_delete"]
     lake = tables(spark, config)
     assert sorted(lake) == sorted([*_ITEMS, f"{ONE}.SHOP.THING", f"{OTHER}.SHOP.THING"])
     assert [lake[name].columns[:3] for name in _ITEMS] == [["ID", "TITLE", "PRICE"], ["ID", "NAME", "QTY"]]
@@ -119,11 +120,11 @@ def test_tables_of_one_name_are_never_mixed(spark: SparkSession, config: Connect
 
 
 def test_a_difference_is_found_in_its_database_and_both_are_made_again(spark: SparkSession, config: ConnectorConfig) -> None:
-    _, other = items(config)
-    spark.sql(f"UPDATE delta.`{other}` SET NAME = 'changed', QTY = 1 WHERE ID = 1")
+    _, other = of_both(spark, config, "ITEM")
+    spark.sql(f"UPDATE {other.name} SET NAME = 'changed', QTY = 1 WHERE ID = 1")
     state = StateTable(spark, format_of(config).state(spark))
     known = state.read().tables[_ITEMS[1]]
-    state.append([Entry("table", known.name, DeltaTable(spark, other).version(), known.scn, known.batch)])
+    state.append([Entry("table", known.name, other.version(), known.scn, known.batch)])
     report = verify(spark, config, table="SHOP.ITEM")
     assert report.summary() == "verified: 2 tables, 4 rows, 1 differences"
     assert [line for table in report.tables for line in table.lines()] == [

@@ -10,6 +10,7 @@ import pytest
 from tests.e2e.connector import MinerCdc
 from tests.e2e.lab import LOGGED, Lab, made_lab
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.spark.reading import FORMAT, frame, lake_table
 from tests.spark.source import lake_config, running, scn_of, sync
 from tests.spark.test_lake_verify import _STATEMENTS, _VALUES
 
@@ -17,11 +18,11 @@ from minercdc.errors import LakeError
 from minercdc.lake.maintain.verify import verify
 from minercdc.lake.source.snapshot import Loaded, snapshot
 from minercdc.lake.table import delta
-from minercdc.lake.table.delta import DeltaTable
 from minercdc.lake.table.format import Applied
 from minercdc.lake.table.paths import LakePaths
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.operate.offsets.handover import hand_over
+from minercdc.schema.table import TableId
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,13 +65,15 @@ def test_a_snapshot_and_the_stream_from_its_scn_make_a_lake_that_is_equal(
     assert sum(table.rows for table in taken.tables) == 6
     assert seen.ahead == [taken.scn, 5, 5]
     assert seen.ranges == 5
-    path = LakePaths(config).root + f"/{lab.schema}/TYPED"
-    assert DeltaTable(spark, path).applied() == Applied(taken.scn, 0)
-    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('of.another' = 'program')")
+    typed = lake_table(spark, config, lab.schema, "TYPED")
+    assert typed.applied() == Applied(taken.scn, 0)
+    ours = typed.newest_version()
+    spark.sql(f"INSERT INTO {typed.name} SELECT * FROM {typed.name} WHERE false")  # a commit of another program
+    assert typed.newest_version() == ours + 1
     with monkeypatch.context() as few:
         few.setattr(delta, "_NEWEST", 1)  # commits of ours are found before those of others
-        assert DeltaTable(spark, path).applied() == Applied(taken.scn, 0)
-    row = spark.read.format("delta").load(path).where("ID = 1").selectExpr("FREE", "PRICE", "__cdc.*").collect()[0]
+        assert lake_table(spark, config, lab.schema, "TYPED").applied() == Applied(taken.scn, 0)
+    row = typed.read().where("ID = 1").selectExpr("FREE", "PRICE", "__cdc.*").collect()[0]
     assert (row["FREE"], str(row["PRICE"])) == (f"0.{'0' * 129}1", "1234567890.12")
     assert (row["op"], row["commit_scn"], row["deleted"]) == ("r", taken.scn, False)
     lab.execute(
@@ -86,7 +89,7 @@ def test_a_snapshot_and_the_stream_from_its_scn_make_a_lake_that_is_equal(
     assert [line for table in report.tables for line in table.lines()] == []
     assert report.summary() == "verified: 5 tables, 5 rows, 0 differences"
     assert report.scn > taken.scn
-    assert spark.read.format("delta").load(path).where("__cdc.op = 'r'").count() == 0  # both rows left were changed since
+    assert typed.read().where("__cdc.op = 'r'").count() == 0  # both rows left were changed since
 
 
 def test_a_table_that_cannot_be_read_is_named_and_one_that_is_not_ours_is_left_alone(lab: Lab, spark: SparkSession) -> None:
@@ -97,12 +100,12 @@ def test_a_table_that_cannot_be_read_is_named_and_one_that_is_not_ours_is_left_a
     assert {table.name: table.rows for table in taken.tables}[f"{lab.schema}.KEYLESS"] == 3
     assert [table.name for table in taken.failed] == [f"{lab.schema}.NOTHING"]
     assert "ORA-01466" in taken.failed[0].failure
-    keyless = f"{config.lake.minercdc_lake_path}/{lab.schema}/KEYLESS"
-    spark.range(1).write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(keyless)
+    keyless = lake_table(spark, config, lab.schema, "KEYLESS")
+    spark.sql(f"CREATE OR REPLACE TABLE {keyless.name} USING {FORMAT} AS SELECT id FROM range(1)")
     (refused,) = snapshot(spark, config, scn=scn, table=f"{lab.schema}.KEYLESS").tables
     assert "has no column __cdc" in refused.failure
-    assert spark.read.format("delta").load(keyless).count() == 1  # what another program has made is left alone
-    rmtree(keyless)
+    assert keyless.read().count() == 1  # what another program has made is left alone
+    rmtree(LakePaths(config).table(TableId("", lab.schema, "KEYLESS")))
     with pytest.raises(LakeError, match="which is after"):
         snapshot(spark, config, scn=scn - 1)
 
@@ -146,6 +149,5 @@ def test_a_large_table_is_read_in_ranges(lab: Lab, spark: SparkSession) -> None:
     assert [(table.rows, table.failure) for table in taken.tables] == [(40_000, "")]
     assert seen.ahead[2] > 1
     assert seen.ranges == seen.ahead[2]
-    path = LakePaths(lake_config(lab)).root + f"/{lab.schema}/BIG"
-    found = spark.read.format("delta").load(path).selectExpr("count(DISTINCT ID)", "min(ID)", "max(ID)").collect()[0]
-    assert tuple(found) == (40_000, 0, 39_999)
+    found = frame(spark, lake_config(lab), lab.schema, "BIG").selectExpr("count(DISTINCT ID)", "min(ID)", "max(ID)")
+    assert tuple(found.collect()[0]) == (40_000, 0, 39_999)

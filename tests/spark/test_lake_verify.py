@@ -12,6 +12,7 @@ from rich.console import Console
 from tests.e2e.connector import Ended, MinerCdc
 from tests.e2e.lab import LOGGED, Lab, made_lab
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.spark.reading import lake_table
 from tests.spark.source import lake_config, running, scn_of, sync
 
 from minercdc.cli.lake.rows import json_lines, rows_of, show
@@ -19,9 +20,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.lake import tables
 from minercdc.lake.maintain.verify import Report, verify
-from minercdc.lake.table.delta import DeltaTable
 from minercdc.lake.table.formats import format_of
-from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.state import Entry, StateTable
 from minercdc.local.kafka_broker import KafkaBroker
 
@@ -135,12 +134,11 @@ def _command(lab: Lab, *arguments: str) -> Ended:
 
 def _damage(spark: SparkSession, config: ConnectorConfig, table: str, statement: str) -> None:
     """Change a lake table as a fault of the merge would: the damaged version is the one of the same SCN."""
-    paths = LakePaths(config)
-    path = f"{paths.root}/{table.replace('.', '/')}"
-    spark.sql(statement.format(f"delta.`{path}`"))
+    damaged = lake_table(spark, config, *table.split("."))
+    spark.sql(statement.format(damaged.name))
     state = StateTable(spark, format_of(config).state(spark))
     known = state.read().tables[table]
-    state.append([Entry("table", table, DeltaTable(spark, path).version(), known.scn, known.batch)])
+    state.append([Entry("table", table, damaged.version(), known.scn, known.batch)])
 
 
 def test_each_kind_of_difference_is_counted_and_shown(spark: SparkSession, config: ConnectorConfig, lab: Lab) -> None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.spark.connector import Connector
+from tests.spark.histories import Killed, killed
+from tests.spark.lakes import synced
 from tests.spark.reading import lake, name_in_sql
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.lake.maintain.maintenance import Maintenance
+from minercdc.lake.table.iceberg import IcebergTable
+from minercdc.lake.table.iceberg_layout import TAG
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import Op
 
@@ -113,3 +118,50 @@ def test_partitions_order_and_tags(
     for file in files:
         states = [row[0] for row in spark.read.parquet(str(file)).select("STATE").collect()]
         assert states == sorted(states, reverse=True)
+
+
+KEPT = replace(ORDERS, id=TableId("D", "SHOP", "KEPT"), columns=(ORDERS.columns[0], ORDERS.columns[3]))
+
+
+def tagged(spark: SparkSession, config: ConnectorConfig) -> dict[str, list[tuple[int, str]]]:
+    """The rows of each tag of the lake's, but those that are marked as deleted."""
+    name = name_in_sql(spark, config, "SHOP", "KEPT")
+    found = {}
+    for tag in (str(one) for one in dict(metadata(spark, name).refs()) if str(one).startswith(TAG)):
+        rows = spark.sql(f"SELECT ID, STATE FROM {name} VERSION AS OF '{tag}' WHERE NOT __cdc.deleted ORDER BY ID")
+        found[tag] = [(row[0], row[1]) for row in rows.collect()]
+    return found
+
+
+def test_a_tag_has_all_up_to_its_scn_where_a_merge_makes_several_versions_and_where_it_is_killed(
+    spark: SparkSession, properties: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = parse_properties({**properties, "minercdc.lake.mode": "soft_delete", "minercdc.lake.iceberg.tags": "true"})
+    connector = Connector(config)
+    expected = {}
+    try:
+        connector.structure(KEPT)
+        connector.change(Op.CREATE, None, ("1", "new"), KEPT)
+        connector.change(Op.CREATE, None, ("2", "new"), KEPT)
+        connector.commit()
+        synced(spark, config)
+        expected[f"{TAG}{connector.scn}"] = [(1, "new"), (2, "new")]
+
+        # The merge marks the rows as deleted first, in a version that has not got the new row.
+        connector.truncate(KEPT)
+        connector.change(Op.CREATE, None, ("3", "new"), KEPT)
+        connector.commit()
+        synced(spark, config)
+        expected[f"{TAG}{connector.scn}"] = [(3, "new")]
+        assert tagged(spark, config) == expected
+
+        connector.change(Op.UPDATE, ("3", "new"), ("3", "sent"), KEPT)
+        connector.commit()
+        with killed(monkeypatch, IcebergTable, "merge", after=True) as calls, suppress(Killed):
+            synced(spark, config)
+        assert calls, "no merge"
+        synced(spark, config)
+        expected[f"{TAG}{connector.scn}"] = [(3, "sent")]
+        assert tagged(spark, config) == expected
+    finally:
+        connector.sink.close()

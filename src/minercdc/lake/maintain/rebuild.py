@@ -150,7 +150,7 @@ class _Rebuild:
             return goal
 
         goal = attempts(self._format.is_conflict)(replaced)
-        self._state.append([Entry("table", self._name, lake.version(), goal.scn, goal.batch)])
+        self._state.append([Entry("table", self._name, lake.reached(goal), goal.scn, goal.batch)])
         key = key_ids(self._decoder.shape(table.version_at(goal.scn)))
         rows = self._mode_of(table.table).current(lake.read(), lake.columns() or [], key)
         return Rebuilt(self._name, goal.scn, rows.count(), "the change log")

@@ -120,7 +120,7 @@ class Merger:
                 continue
             known = self._state.applied(table.name)
             if applied is not None and (applied.scn, applied.batch) > (known.scn, known.batch):
-                entry = _merged(table.name, applied, found.version())
+                entry = _merged(table.name, applied, found)
                 self._state_table.append([entry])
                 self._state.follow(entry)
 
@@ -384,12 +384,12 @@ class Merger:
                 taker = self._format.table(session, new)
                 if taker.columns() is None or (taker.applied() or Applied()).scn < scn:  # not before a kill
                     take_over(taker, lake, until)
-                    yield _merged(self._history.names.of(new), until, taker.version())
+                    yield _merged(self._history.names.of(new), until, taker)
                 applied = until
-                yield _merged(table.name, applied, lake.version())
+                yield _merged(table.name, applied, lake)
         if goal.scn > applied.scn or (goal.scn == applied.scn and goal.batch > applied.batch):
             merge.run(lake, table, arrivals, applied, goal, read=read)
-            yield _merged(table.name, goal, lake.version())
+            yield _merged(table.name, goal, lake)
         if gap is not None:
             detail = f"it lacks changes from SCN {gap.since} on: {gap.cause}. {gap.hint}"
             yield Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=detail)
@@ -467,5 +467,5 @@ def has_rested(passed: float | None, interval: float, took: float) -> bool:
     return passed is None or passed >= _EARLY * max(interval, 2 * took)
 
 
-def _merged(name: str, applied: Applied, version: int) -> Entry:
-    return Entry("table", name, version, applied.scn, applied.batch)
+def _merged(name: str, applied: Applied, lake: LakeTable) -> Entry:
+    return Entry("table", name, lake.reached(applied), applied.scn, applied.batch)

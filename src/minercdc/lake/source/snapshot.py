@@ -284,7 +284,7 @@ class _Loading:
                 clear, before = Clear(scn, None, read=True), lake.applied() or Applied()
                 step = MergeStep(target, key, task.key_since, clear, late=False, read=True, applied=before, goal=applied)
                 mode.merge(lake, self._changes(task, target, scn), step)
-        table = Entry("table", task.name, lake.version(), applied.scn, applied.batch)
+        table = Entry("table", task.name, lake.reached(applied), applied.scn, applied.batch)
         self._state.append([table, Entry("read", task.name, scn=scn)])
         return int(mode.current(lake.read(), target, key).count())
 

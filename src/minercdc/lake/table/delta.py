@@ -352,6 +352,11 @@ class DeltaTable:
             return NO_TABLE
         return int(delta_log(self._spark, self.path).unsafeVolatileSnapshot().version())
 
+    def reached(self, applied: Applied) -> int:
+        """See `LakeTable`. Delta's versions have no names."""
+        del applied
+        return self.version()
+
     def rewritten(self, version: int) -> int:
         """The newest version that has the rows of `version`: only OPTIMIZE, VACUUM and CLUSTER BY came after it.
 

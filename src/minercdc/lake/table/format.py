@@ -226,6 +226,10 @@ class LakeTable(Protocol):
     def version(self) -> int:
         """The newest version that this process knows: of its own last commit, or a later one; `NO_TABLE` for no table."""
 
+    def reached(self, applied: Applied) -> int:
+        """As `version`, when that is to be recorded as the one that has everything up to `applied`: a format that names versions names it.
+        A merge may have made others before it, which are half done and say less."""
+
     def newest_version(self) -> int:
         """The newest version, of any process; `NO_TABLE` for no table."""
 
@@ -286,9 +290,9 @@ def take_over(taker: LakeTable, source: LakeTable, applied: Applied) -> None:
 
 
 def changed_since(lake: LakeTable, version: int, applied: Applied) -> Applied | None:
-    """How far a table is, when commits after a version have changed that; None when it is at `applied` still, or no commit of the lake
-    says it."""
-    if lake.newest_version() <= version:
+    """How far a table is, when commits after a version have changed that, or another program has set the table back to one before it; None
+    when it is at `applied` still, or no commit of the lake says it."""
+    if lake.newest_version() == version:
         return None
     found = lake.applied()
     return None if found == applied else found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -50,6 +50,7 @@ _APPLIED = "minercdc.applied"
 _MODE = "minercdc.mode"
 _WRITER = "minercdc.writer"
 _NUMBER = "minercdc.number"
+_COLUMNS = "minercdc.columns"  # of a snapshot that changes columns alone
 _CLUSTERED = "minercdc.lake.cluster"  # property of a table: the columns by which it is sorted when it is compacted
 _REWRITE = "replace"  # operation of a snapshot that has the rows of the one before
 _SUMMARY = "spark.sql.iceberg.snapshot-property."
@@ -90,18 +91,50 @@ class _Snapshots:
 
     def back(self, version: int | None = None) -> Iterator[Any]:
         """The snapshots that were the table's, the newest first, as far as they are kept. That of a table that was replaced has no
-        parent, so the table's history says which they are."""
+        parent, so the table's history says which they are; where one was removed, Iceberg ends the history with the one after it."""
+        seen: set[int] = set()
+        oldest = None
         for entry in reversed(list(self.table.history())):
             one = self.table.snapshot(entry.snapshotId())
-            if one is not None and (version is None or int(one.sequenceNumber()) <= version):
-                yield one
+            if one is not None and int(entry.snapshotId()) not in seen:
+                seen.add(int(entry.snapshotId()))
+                oldest = min(int(one.sequenceNumber()), oldest or int(one.sequenceNumber()))
+                if version is None or int(one.sequenceNumber()) <= version:
+                    yield one
+        if oldest is not None:
+            yield from self._before_history(oldest if version is None else min(oldest, version + 1), seen)
+
+    def _before_history(self, before: int, of_history: Collection[int]) -> Iterator[Any]:
+        """The snapshots that are kept of those before a version, but for those of branches of others, the newest first."""
+        kept = {int(one.snapshotId()): one for one in self.table.snapshots()}
+        elsewhere: set[int] = set()
+        for name, ref in dict(self.table.refs()).items():
+            at = int(ref.snapshotId()) if ref.isBranch() and str(name) != "main" else None
+            while at in kept and at not in of_history and not _is_ours(kept[at]):
+                elsewhere.add(at)
+                at = kept[at].parentId()
+        numbers = {at: int(one.sequenceNumber()) for at, one in kept.items() if at not in elsewhere}
+        for at in sorted(numbers, key=lambda at: numbers[at], reverse=True):
+            if numbers[at] < before:
+                yield kept[at]
 
     def said(self, member: str, version: int | None = None) -> str | None:
-        """What the newest snapshot up to a version says that has this member in its summary; None for none.
+        """What the newest snapshot up to a version says that has this member in its summary; None for none. One that joined files repeats
+        what was said when it began, so that it counts only where no other is kept: a merge may have been committed meanwhile.
 
         :param version: None for the newest one.
         """
-        return next((str(text) for one in self.back(version) if (text := one.summary().get(member)) is not None), None)
+        repeated = least = None
+        for one in self.back(version):
+            number = int(one.sequenceNumber())
+            if least is not None and number > least:
+                continue  # another program has set the table back to one before it
+            least = number
+            if (text := one.summary().get(member)) is not None:
+                if str(one.operation()) != _REWRITE:
+                    return str(text)
+                repeated = repeated or str(text)
+        return repeated
 
     def of_version(self, version: int) -> Any:
         """The snapshot of a version. Raises LakeError when it is not kept."""
@@ -114,14 +147,16 @@ class _Snapshots:
         return found
 
     def expire(self, age: timedelta, spoken: Sequence[str], kept: Collection[int] | None = None) -> None:
-        """Remove the snapshots that were replaced longer ago than `age`, but for the newest one that has each of some members.
+        """Remove the snapshots that were replaced longer ago than `age`, but for the newest one that has what is said last (`said`) by each of
+        some members.
 
         :param kept: versions that are needed of the younger ones; None for all.
         """
         now = datetime.now(UTC)
         until, readers = (int((now - one).timestamp() * 1000) for one in (age, min(age, READERS_TIME)))
         line = list(self.back())
-        spoken_at = {next((i for i, one in enumerate(line) if one.summary().get(name) is not None), 0) for name in spoken}
+        said = {name: self.said(name) for name in spoken}
+        spoken_at = {next((i for i, one in enumerate(line) if one.summary().get(name) == said[name]), 0) for name in spoken}
         tagged: dict[int, list[str]] = {}
         for name, ref in dict(self.table.refs()).items():
             tagged.setdefault(int(ref.snapshotId()), []).append(str(name))
@@ -279,7 +314,7 @@ class IcebergLogTable(_Table):
         if (
             self._appends % _APPENDS_BETWEEN_LOOKS == 0
         ):  # each version is named by the table's metadata, which each append writes
-            self._snapshots().expire(READERS_TIME, (_WRITER,))
+            self._snapshots().expire(READERS_TIME, (_WRITER, _NUMBER))
 
     def prepare(self) -> None:
         """See `LogTable`: nothing, since maintenance removes what is older."""
@@ -293,11 +328,9 @@ class IcebergLogTable(_Table):
         return None
 
     def _has(self, once: Once) -> bool:
-        for one in self._snapshots().back():
-            said = one.summary()
-            if said.get(_WRITER) == once.writer:
-                return int(said.get(_NUMBER)) >= once.number
-        return False
+        # Not that of the newest one alone, which may have joined files, and repeats a number of before the last append.
+        summaries = (one.summary() for one in self._snapshots().back())
+        return any(said.get(_WRITER) == once.writer and int(said.get(_NUMBER)) >= once.number for said in summaries)
 
     def _add_columns(self, rows: DataFrame) -> None:
         known = set(self.read().columns)
@@ -428,7 +461,6 @@ class IcebergTable(_Table):
         """See `LakeTable`."""
         with _saying(rows.sparkSession, {_APPLIED: applied.to_json()}):
             rows.writeTo(self.name).append()
-        self._tag(applied)
 
     def update(self, sets: str, where: str, applied: Applied) -> None:
         """See `LakeTable`."""
@@ -462,8 +494,17 @@ class IcebergTable(_Table):
             return NO_TABLE
         found = self._snapshots()
         if found.newest is None or found.newest.schemaId() != found.table.schema().schemaId():
-            found.table.newFastAppend().commit()
+            found.table.newFastAppend().set(_COLUMNS, "true").commit()
         return self.newest_version()
+
+    def reached(self, applied: Applied) -> int:
+        """See `LakeTable`. The tag is not made by the commits themselves: that of a TRUNCATE alone says the SCN before it, and a kill may come
+        after any. A later version at the same SCN takes the tag over."""
+        version = self.version()
+        if self._layout.tags and version > 0:
+            tag, snapshot = quoted(f"{TAG}{applied.scn}"), self._snapshots().of_version(version).snapshotId()
+            self._spark.sql(f"ALTER TABLE {self.name} CREATE OR REPLACE TAG {tag} AS OF VERSION {snapshot}")
+        return version
 
     def rewritten(self, version: int) -> int:
         """See `LakeTable`."""
@@ -493,17 +534,8 @@ class IcebergTable(_Table):
         order = self._layout.order(self.columns() or [], self.clustering())
         self._rewrite(age, order, (_APPLIED, _MODE), kept)
 
-    @contextmanager
-    def _saying(self, applied: Applied, mode: Mode | None = None) -> Iterator[None]:
-        said = {_APPLIED: applied.to_json()} | ({} if mode is None else {_MODE: mode})
-        with _saying(self._spark, said):
-            yield
-        self._tag(applied)
-
-    def _tag(self, applied: Applied) -> None:
-        """Name the newest version by the SCN that it is at; a later commit at the same SCN takes the tag over."""
-        if self._layout.tags:
-            self._spark.sql(f"ALTER TABLE {self.name} CREATE OR REPLACE TAG {quoted(f'{TAG}{applied.scn}')}")
+    def _saying(self, applied: Applied, mode: Mode | None = None) -> AbstractContextManager[None]:
+        return _saying(self._spark, {_APPLIED: applied.to_json()} | ({} if mode is None else {_MODE: mode}))
 
 
 def promotes(old: str, new: str) -> bool:
@@ -584,6 +616,12 @@ def _execute(action: Any, said: Mapping[str, str]) -> None:
     for member, text in said.items():
         action = action.snapshotProperty(member, text)
     action.execute()
+
+
+def _is_ours(snapshot: Any) -> bool:
+    """Whether the lake has made a snapshot."""
+    summary = snapshot.summary()
+    return any(summary.get(member) is not None for member in (_APPLIED, _WRITER, _COLUMNS))
 
 
 @contextmanager
