@@ -18,6 +18,8 @@ DELTA_ONLY: Mapping[str, str] = {
     "tests/spark/test_lake_kill.py::test_a_lake_that_is_killed_at_any_step": "copies a lake: Iceberg's metadata names files by their whole paths",
     "tests/spark/test_lake_maintenance.py::test_optimize_and_vacuum_by_hand": "statements of Delta",
     "tests/spark/test_lake_scanned.py": "compiled code beside SQL, which no format changes, and how PyArrow appends to Delta's log",
+    "tests/spark/test_lake_features.py": "table features of Delta, and its readers",
+    "tests/spark/test_lake_segments.py": "Spark before 4.2 reads no segments, and there is no Iceberg for 4.2",
     "tests/spark/test_lake_maintenance.py::test_tables_are_clustered": "reads Delta's own description of the clustering",
 }
 

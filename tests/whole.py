@@ -97,6 +97,11 @@ _LAKE = [
         "_trouble",
     )
 ]
+_ON_ICEBERG = [
+    *_LAKE,
+    *(f"tests/spark/test_lake_{name}.py" for name in ("mode_kills", "several_pdbs", "verify")),
+    "tests/spark_iceberg",
+]
 _OLDER = ["tests/spark/test_native_delta.py", "tests/spark_older"]
 # What reads topics alone: `read_changes`, and the SQL that it decodes with.
 _READING = ["tests/spark/test_lake_changes.py", "tests/spark_reading"]
@@ -117,7 +122,7 @@ PARTS: Mapping[str, Part] = {
     "spark41": Part("the lake on Spark 4.1", ("-n", "0", "-p", "tests.older_spark", *_LAKE, *_OLDER), packages=["pyspark==4.1.4"]),
     "iceberg": Part(
         "the lake on Iceberg",
-        ("-n", "0", "-p", "tests.older_spark", "-p", "tests.iceberg", *_LAKE, "tests/spark_iceberg"),
+        ("-n", "0", "-p", "tests.older_spark", "-p", "tests.iceberg", *_ON_ICEBERG),
         packages=["pyspark==4.1.4", "pyiceberg[sql-sqlite]==0.12.0", *_DUCKDB],
     ),
     "spark35": Part(

@@ -28,6 +28,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+# A commit of another program that changes no row.
+OF_ANOTHER = (
+    "ALTER TABLE {} SET TBLPROPERTIES ('of.another' = 'program')"
+    if FORMAT == "delta"
+    else "INSERT INTO {0} SELECT * FROM {0} WHERE false"
+)
+
+
 @pytest.fixture
 def lab(sandbox: SandboxProcess, broker: KafkaBroker, tmp_path: Path) -> Lab:
     with sandbox.connect(service=sandbox.root_service) as connection, connection.cursor() as cursor:
@@ -68,7 +76,7 @@ def test_a_snapshot_and_the_stream_from_its_scn_make_a_lake_that_is_equal(
     typed = lake_table(spark, config, lab.schema, "TYPED")
     assert typed.applied() == Applied(taken.scn, 0)
     ours = typed.newest_version()
-    spark.sql(f"INSERT INTO {typed.name} SELECT * FROM {typed.name} WHERE false")  # a commit of another program
+    spark.sql(OF_ANOTHER.format(typed.name))
     assert typed.newest_version() == ours + 1
     with monkeypatch.context() as few:
         few.setattr(delta, "_NEWEST", 1)  # commits of ours are found before those of others
