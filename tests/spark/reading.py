@@ -51,7 +51,7 @@ def lake(spark: SparkSession, config: ConnectorConfig, table: TableSchema) -> li
 
 def rows_in_files(spark: SparkSession, config: ConnectorConfig, table: TableSchema) -> list[dict[str, Any]]:
     """The rows of a Delta table, as PyArrow has their values."""
-    _, path, _ = format_of(config).table(spark, TableId("", table.id.schema, table.id.table)).name.split("`")
+    _, path, _ = name_in_sql(spark, config, table.id.schema, table.id.table).split("`")
     return Directory.there(Path(path)).rows()
 
 

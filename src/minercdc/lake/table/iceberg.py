@@ -35,6 +35,7 @@ from minercdc.lake.table.format import (
     source_properties,
 )
 from minercdc.lake.table.iceberg_layout import TAG, Layout, layout_of
+from minercdc.lake.table.iceberg_snapshots import APPLIED, COLUMNS, MODE, NUMBER, REWRITE, WRITER, Snapshots, activate
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.statements import comment_statement, fill_statement, no_rows, step_statement
 from minercdc.lake.table.widening import precision_of
@@ -45,14 +46,7 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame, SparkSession
 
-# In the summaries of snapshots.
-_APPLIED = "minercdc.applied"
-_MODE = "minercdc.mode"
-_WRITER = "minercdc.writer"
-_NUMBER = "minercdc.number"
-_COLUMNS = "minercdc.columns"  # of a snapshot that changes columns alone
 _CLUSTERED = "minercdc.lake.cluster"  # property of a table: the columns by which it is sorted when it is compacted
-_REWRITE = "replace"  # operation of a snapshot that has the rows of the one before
 _SUMMARY = "spark.sql.iceberg.snapshot-property."
 _PROPERTIES: Final[Mapping[str, str]] = {
     "write.parquet.compression-codec": "zstd",
@@ -77,109 +71,6 @@ _APPENDS_BETWEEN_LOOKS = 50
 _ORPHANS_AGE = timedelta(days=3)  # a writer may be writing younger ones
 
 
-class _Snapshots:
-    """The snapshots of one Iceberg table, as its newest metadata has them; read once.
-
-    :ivar newest: the current snapshot; None for none.
-    """
-
-    def __init__(self, spark: SparkSession, name: str) -> None:
-        session: Any = spark
-        _activate(spark)
-        self.table = java_class(spark, "org.apache.iceberg.spark.Spark3Util").loadIcebergTable(session._jsparkSession, name)
-        self.newest = self.table.currentSnapshot()
-
-    def back(self, version: int | None = None) -> Iterator[Any]:
-        """The snapshots that were the table's, the newest first, as far as they are kept. That of a table that was replaced has no
-        parent, so the table's history says which they are; where one was removed, Iceberg ends the history with the one after it."""
-        seen: set[int] = set()
-        oldest = None
-        for entry in reversed(list(self.table.history())):
-            one = self.table.snapshot(entry.snapshotId())
-            if one is not None and int(entry.snapshotId()) not in seen:
-                seen.add(int(entry.snapshotId()))
-                oldest = min(int(one.sequenceNumber()), oldest or int(one.sequenceNumber()))
-                if version is None or int(one.sequenceNumber()) <= version:
-                    yield one
-        if oldest is not None:
-            yield from self._before_history(oldest if version is None else min(oldest, version + 1), seen)
-
-    def _before_history(self, before: int, of_history: Collection[int]) -> Iterator[Any]:
-        """The snapshots that are kept of those before a version, but for those of branches of others, the newest first."""
-        kept = {int(one.snapshotId()): one for one in self.table.snapshots()}
-        elsewhere: set[int] = set()
-        for name, ref in dict(self.table.refs()).items():
-            at = int(ref.snapshotId()) if ref.isBranch() and str(name) != "main" else None
-            while at in kept and at not in of_history and not _is_ours(kept[at]):
-                elsewhere.add(at)
-                at = kept[at].parentId()
-        numbers = {at: int(one.sequenceNumber()) for at, one in kept.items() if at not in elsewhere}
-        for at in sorted(numbers, key=lambda at: numbers[at], reverse=True):
-            if numbers[at] < before:
-                yield kept[at]
-
-    def said(self, member: str, version: int | None = None) -> str | None:
-        """What the newest snapshot up to a version says that has this member in its summary; None for none. One that joined files repeats
-        what was said when it began, so that it counts only where no other is kept: a merge may have been committed meanwhile.
-
-        :param version: None for the newest one.
-        """
-        repeated = least = None
-        for one in self.back(version):
-            number = int(one.sequenceNumber())
-            if least is not None and number > least:
-                continue  # another program has set the table back to one before it
-            least = number
-            if (text := one.summary().get(member)) is not None:
-                if str(one.operation()) != _REWRITE:
-                    return str(text)
-                repeated = repeated or str(text)
-        return repeated
-
-    def of_version(self, version: int) -> Any:
-        """The snapshot of a version. Raises LakeError when it is not kept."""
-        found = next((one for one in self.back() if int(one.sequenceNumber()) == version), None)
-        if found is None:
-            raise LakeError(
-                f"version {version} of Iceberg table {self.table.name()} is not kept any more",
-                hint="Another program expired its snapshots. Read a later SCN, or the newest one.",
-            )
-        return found
-
-    def expire(self, age: timedelta, spoken: Sequence[str], kept: Collection[int] | None = None) -> None:
-        """Remove the snapshots that were replaced longer ago than `age`, but for the newest one that has what is said last (`said`) by each of
-        some members.
-
-        :param kept: versions that are needed of the younger ones; None for all.
-        """
-        now = datetime.now(UTC)
-        until, readers = (int((now - one).timestamp() * 1000) for one in (age, min(age, READERS_TIME)))
-        line = list(self.back())
-        said = {name: self.said(name) for name in spoken}
-        spoken_at = {next((i for i, one in enumerate(line) if one.summary().get(name) == said[name]), 0) for name in spoken}
-        tagged: dict[int, list[str]] = {}
-        for name, ref in dict(self.table.refs()).items():
-            tagged.setdefault(int(ref.snapshotId()), []).append(str(name))
-        going = []
-        for i, one in enumerate(line[1:], 1):
-            replaced = int(line[i - 1].timestampMillis())
-            is_needed = kept is None or int(one.sequenceNumber()) in kept
-            if any(not name.startswith(TAG) for name in tagged.get(int(one.snapshotId()), ())):
-                continue  # a tag or a branch of others
-            if i not in spoken_at and (replaced < until or (replaced < readers and not is_needed)):
-                going.append(one)
-        if ours := [name for one in going for name in tagged.get(int(one.snapshotId()), ())]:
-            changed = self.table.manageSnapshots()
-            for name in ours:
-                changed = changed.removeTag(name)
-            changed.commit()
-        if going:
-            expiry = self.table.expireSnapshots()
-            for one in going:
-                expiry = expiry.expireSnapshotId(one.snapshotId())
-            expiry.cleanExpiredFiles(True).commit()
-
-
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """A catalog of a session.
@@ -198,7 +89,7 @@ class Catalog:
                 if name.startswith(prefix):
                     spark.conf.set(name, value)
         session: Any = spark
-        _activate(spark)
+        activate(spark)
         with self.reached():
             session._jsparkSession.sessionState().catalogManager().catalog(self.name)
 
@@ -249,9 +140,9 @@ class _Table:
         row = files.collect()[0]
         return int(row[0]), int(row[1])
 
-    def _snapshots(self) -> _Snapshots:
+    def _snapshots(self) -> Snapshots:
         with self._catalog.reached():
-            return _Snapshots(self._spark, self.name)
+            return Snapshots(self._spark, self.name)
 
     def _make_namespace(self) -> None:
         with self._catalog.reached():
@@ -298,7 +189,7 @@ class IcebergLogTable(_Table):
         there = self.exists()
         if once is not None and there and self._has(once):
             return
-        said = {} if once is None else {_WRITER: once.writer, _NUMBER: str(once.number)}
+        said = {} if once is None else {WRITER: once.writer, NUMBER: str(once.number)}
         self._catalog.open(rows.sparkSession)  # that of a stream is the stream's own
         with self._catalog.reached(), _saying(rows.sparkSession, said):
             if there:
@@ -314,7 +205,7 @@ class IcebergLogTable(_Table):
         if (
             self._appends % _APPENDS_BETWEEN_LOOKS == 0
         ):  # each version is named by the table's metadata, which each append writes
-            self._snapshots().expire(READERS_TIME, (_WRITER, _NUMBER))
+            self._snapshots().expire(READERS_TIME, (WRITER, NUMBER))
 
     def prepare(self) -> None:
         """See `LogTable`: nothing, since maintenance removes what is older."""
@@ -330,7 +221,7 @@ class IcebergLogTable(_Table):
     def _has(self, once: Once) -> bool:
         # Not that of the newest one alone, which may have joined files, and repeats a number of before the last append.
         summaries = (one.summary() for one in self._snapshots().back())
-        return any(said.get(_WRITER) == once.writer and int(said.get(_NUMBER)) >= once.number for said in summaries)
+        return any(said.get(WRITER) == once.writer and int(said.get(NUMBER)) >= once.number for said in summaries)
 
     def _add_columns(self, rows: DataFrame) -> None:
         known = set(self.read().columns)
@@ -349,7 +240,7 @@ class IcebergLogTable(_Table):
 
     def compact(self, age: timedelta) -> None:
         """See `LogTable`."""
-        self._rewrite(age, (), (_WRITER, _NUMBER))
+        self._rewrite(age, (), (WRITER, NUMBER))
 
 
 class IcebergTable(_Table):
@@ -375,7 +266,7 @@ class IcebergTable(_Table):
 
     def mode(self, version: int | None = None) -> Mode:
         """See `LakeTable`."""
-        return cast(Mode, self._snapshots().said(_MODE, version) or "mirror")
+        return cast(Mode, self._snapshots().said(MODE, version) or "mirror")
 
     def comment(self) -> str:
         """See `LakeTable`."""
@@ -459,7 +350,7 @@ class IcebergTable(_Table):
 
     def append(self, rows: DataFrame, applied: Applied) -> None:
         """See `LakeTable`."""
-        with _saying(rows.sparkSession, {_APPLIED: applied.to_json()}):
+        with _saying(rows.sparkSession, {APPLIED: applied.to_json()}):
             rows.writeTo(self.name).append()
 
     def update(self, sets: str, where: str, applied: Applied) -> None:
@@ -485,7 +376,7 @@ class IcebergTable(_Table):
 
     def applied(self) -> Applied | None:
         """See `LakeTable`."""
-        return Applied.from_json(self._snapshots().said(_APPLIED))
+        return Applied.from_json(self._snapshots().said(APPLIED))
 
     def version(self) -> int:
         """See `LakeTable`. A change of columns alone makes no snapshot, and a snapshot is read with its own columns: an empty one is made
@@ -494,7 +385,7 @@ class IcebergTable(_Table):
             return NO_TABLE
         found = self._snapshots()
         if found.newest is None or found.newest.schemaId() != found.table.schema().schemaId():
-            found.table.newFastAppend().set(_COLUMNS, "true").commit()
+            found.table.newFastAppend().set(COLUMNS, "true").commit()
         return self.newest_version()
 
     def reached(self, applied: Applied) -> int:
@@ -514,7 +405,7 @@ class IcebergTable(_Table):
                 break
             later.append(one)
         for one in reversed(later):
-            if str(one.operation()) != _REWRITE:
+            if str(one.operation()) != REWRITE:
                 break
             version = int(one.sequenceNumber())
         return version
@@ -532,10 +423,10 @@ class IcebergTable(_Table):
     def compact(self, age: timedelta, kept: Collection[int] | None = None) -> None:
         """See `LakeTable`."""
         order = self._layout.order(self.columns() or [], self.clustering())
-        self._rewrite(age, order, (_APPLIED, _MODE), kept)
+        self._rewrite(age, order, (APPLIED, MODE), kept)
 
     def _saying(self, applied: Applied, mode: Mode | None = None) -> AbstractContextManager[None]:
-        return _saying(self._spark, {_APPLIED: applied.to_json()} | ({} if mode is None else {_MODE: mode}))
+        return _saying(self._spark, {APPLIED: applied.to_json()} | ({} if mode is None else {MODE: mode}))
 
 
 def promotes(old: str, new: str) -> bool:
@@ -605,23 +496,11 @@ def catalog_settings(config: ConnectorConfig) -> dict[str, str]:
     }
 
 
-def _activate(spark: SparkSession) -> None:
-    """Make a session the thread's active one: a catalog is loaded with the settings of that."""
-    session: Any = spark
-    java_class(spark, "org.apache.spark.sql.SparkSession").setActiveSession(session._jsparkSession)
-
-
 def _execute(action: Any, said: Mapping[str, str]) -> None:
     """Run an action of Iceberg, whose snapshot has these members in its summary."""
     for member, text in said.items():
         action = action.snapshotProperty(member, text)
     action.execute()
-
-
-def _is_ours(snapshot: Any) -> bool:
-    """Whether the lake has made a snapshot."""
-    summary = snapshot.summary()
-    return any(summary.get(member) is not None for member in (_APPLIED, _WRITER, _COLUMNS))
 
 
 @contextmanager

@@ -1,0 +1,140 @@
+"""The snapshots of an Iceberg table, and what their summaries say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from minercdc.errors import LakeError
+from minercdc.lake.spark.jvm import java_class
+from minercdc.lake.table.format import READERS_TIME
+from minercdc.lake.table.iceberg_layout import TAG
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# In the summaries of snapshots.
+APPLIED: Final = "minercdc.applied"
+MODE: Final = "minercdc.mode"
+WRITER: Final = "minercdc.writer"
+NUMBER: Final = "minercdc.number"
+COLUMNS: Final = "minercdc.columns"
+"""Of a snapshot that changes columns alone."""
+REWRITE: Final = "replace"
+"""Operation of a snapshot that has the rows of the one before."""
+
+
+class Snapshots:
+    """The snapshots of one Iceberg table, as its newest metadata has them; read once.
+
+    :ivar newest: the current snapshot; None for none.
+    """
+
+    def __init__(self, spark: SparkSession, name: str) -> None:
+        session: Any = spark
+        activate(spark)
+        self.table = java_class(spark, "org.apache.iceberg.spark.Spark3Util").loadIcebergTable(session._jsparkSession, name)
+        self.newest = self.table.currentSnapshot()
+
+    def back(self, version: int | None = None) -> Iterator[Any]:
+        """The snapshots that were the table's, the newest first, as far as they are kept. That of a table that was replaced has no
+        parent, so the table's history says which they are; where one was removed, Iceberg ends the history with the one after it."""
+        seen: set[int] = set()
+        oldest = None
+        for entry in reversed(list(self.table.history())):
+            one = self.table.snapshot(entry.snapshotId())
+            if one is not None and int(entry.snapshotId()) not in seen:
+                seen.add(int(entry.snapshotId()))
+                oldest = min(int(one.sequenceNumber()), oldest or int(one.sequenceNumber()))
+                if version is None or int(one.sequenceNumber()) <= version:
+                    yield one
+        if oldest is not None:
+            yield from self._before_history(oldest if version is None else min(oldest, version + 1), seen)
+
+    def _before_history(self, before: int, of_history: Collection[int]) -> Iterator[Any]:
+        """The snapshots that are kept of those before a version, but for those of branches of others, the newest first."""
+        kept = {int(one.snapshotId()): one for one in self.table.snapshots()}
+        elsewhere: set[int] = set()
+        for name, ref in dict(self.table.refs()).items():
+            at = int(ref.snapshotId()) if ref.isBranch() and str(name) != "main" else None
+            while at in kept and at not in of_history and not _is_ours(kept[at]):
+                elsewhere.add(at)
+                at = kept[at].parentId()
+        numbers = {at: int(one.sequenceNumber()) for at, one in kept.items() if at not in elsewhere}
+        for at in sorted(numbers, key=lambda at: numbers[at], reverse=True):
+            if numbers[at] < before:
+                yield kept[at]
+
+    def said(self, member: str, version: int | None = None) -> str | None:
+        """What the newest snapshot up to a version says that has this member in its summary; None for none. One that joined files repeats
+        what was said when it began, so that it counts only where no other is kept: a merge may have been committed meanwhile.
+
+        :param version: None for the newest one.
+        """
+        repeated = least = None
+        for one in self.back(version):
+            number = int(one.sequenceNumber())
+            if least is not None and number > least:
+                continue  # another program has set the table back to one before it
+            least = number
+            if (text := one.summary().get(member)) is not None:
+                if str(one.operation()) != REWRITE:
+                    return str(text)
+                repeated = repeated or str(text)
+        return repeated
+
+    def of_version(self, version: int) -> Any:
+        """The snapshot of a version. Raises LakeError when it is not kept."""
+        found = next((one for one in self.back() if int(one.sequenceNumber()) == version), None)
+        if found is None:
+            raise LakeError(
+                f"version {version} of Iceberg table {self.table.name()} is not kept any more",
+                hint="Another program expired its snapshots. Read a later SCN, or the newest one.",
+            )
+        return found
+
+    def expire(self, age: timedelta, spoken: Sequence[str], kept: Collection[int] | None = None) -> None:
+        """Remove the snapshots that were replaced longer ago than `age`, but for the newest one that has what is said last (`said`) by each of
+        some members.
+
+        :param kept: versions that are needed of the younger ones; None for all.
+        """
+        now = datetime.now(UTC)
+        until, readers = (int((now - one).timestamp() * 1000) for one in (age, min(age, READERS_TIME)))
+        line = list(self.back())
+        said = {name: self.said(name) for name in spoken}
+        spoken_at = {next((i for i, one in enumerate(line) if one.summary().get(name) == said[name]), 0) for name in spoken}
+        tagged: dict[int, list[str]] = {}
+        for name, ref in dict(self.table.refs()).items():
+            tagged.setdefault(int(ref.snapshotId()), []).append(str(name))
+        going = []
+        for i, one in enumerate(line[1:], 1):
+            replaced = int(line[i - 1].timestampMillis())
+            is_needed = kept is None or int(one.sequenceNumber()) in kept
+            if any(not name.startswith(TAG) for name in tagged.get(int(one.snapshotId()), ())):
+                continue  # a tag or a branch of others
+            if i not in spoken_at and (replaced < until or (replaced < readers and not is_needed)):
+                going.append(one)
+        if ours := [name for one in going for name in tagged.get(int(one.snapshotId()), ())]:
+            changed = self.table.manageSnapshots()
+            for name in ours:
+                changed = changed.removeTag(name)
+            changed.commit()
+        if going:
+            expiry = self.table.expireSnapshots()
+            for one in going:
+                expiry = expiry.expireSnapshotId(one.snapshotId())
+            expiry.cleanExpiredFiles(True).commit()
+
+
+def _is_ours(snapshot: Any) -> bool:
+    """Whether the lake has made a snapshot."""
+    summary = snapshot.summary()
+    return any(summary.get(member) is not None for member in (APPLIED, WRITER, COLUMNS))
+
+
+def activate(spark: SparkSession) -> None:
+    """Make a session the thread's active one: a catalog is loaded with the settings of that."""
+    session: Any = spark
+    java_class(spark, "org.apache.spark.sql.SparkSession").setActiveSession(session._jsparkSession)
