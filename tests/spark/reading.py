@@ -15,7 +15,7 @@ from minercdc.lake.table.columns import CDC
 from minercdc.lake.table.delta import DeltaTable
 from minercdc.lake.table.format import LakeTable
 from minercdc.lake.table.formats import format_of
-from minercdc.lake.table.iceberg import IcebergTable
+from minercdc.lake.table.iceberg.tables import IcebergTable
 from minercdc.schema.table import TableId, TableSchema
 
 if TYPE_CHECKING:

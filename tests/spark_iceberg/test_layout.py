@@ -16,8 +16,8 @@ from tests.spark.reading import lake, name_in_sql
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.lake.maintain.maintenance import Maintenance
-from minercdc.lake.table.iceberg import IcebergTable
-from minercdc.lake.table.iceberg_layout import TAG
+from minercdc.lake.table.iceberg.layout import TAG
+from minercdc.lake.table.iceberg.tables import IcebergTable
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import Op
 

@@ -16,9 +16,9 @@ from tests.spark.reading import frame, lake_table
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import LakeError
 from minercdc.lake.maintain.maintenance import Maintenance
-from minercdc.lake.table import iceberg
 from minercdc.lake.table.format import Once
 from minercdc.lake.table.formats import format_of
+from minercdc.lake.table.iceberg import tables as iceberg
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import Op
 

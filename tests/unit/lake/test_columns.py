@@ -24,7 +24,7 @@ from minercdc.lake.table.columns import (
     read_comment,
     recommented,
 )
-from minercdc.lake.table.iceberg import promotes
+from minercdc.lake.table.iceberg.tables import promotes
 
 
 def columns(*specs: str) -> list[TableColumn]:

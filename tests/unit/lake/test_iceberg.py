@@ -7,7 +7,7 @@ import pytest
 from minercdc.config.load import parse_properties
 from minercdc.errors import ConfigError
 from minercdc.lake.table.formats import format_of
-from minercdc.lake.table.iceberg import Iceberg, catalog_settings
+from minercdc.lake.table.iceberg.tables import Iceberg, catalog_settings
 
 NEEDED = {
     "name": "shop",

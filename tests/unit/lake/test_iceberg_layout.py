@@ -8,7 +8,7 @@ from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.config.target.lake_layout import PartitionField, SortField, partition_field, sort_field
 from minercdc.errors import ConfigError, LakeError
 from minercdc.lake.table.columns import TableColumn
-from minercdc.lake.table.iceberg_layout import Layout, layout_of
+from minercdc.lake.table.iceberg.layout import Layout, layout_of
 from minercdc.schema.table import TableId
 
 ORDERS, LINES = TableId("D", "SHOP", "ORDERS"), TableId("D", "SHOP", "LINES")

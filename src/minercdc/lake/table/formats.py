@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.table.delta import Delta
 from minercdc.lake.table.format import TableFormat
-from minercdc.lake.table.iceberg import Iceberg
+from minercdc.lake.table.iceberg.tables import Iceberg
 
 _FORMATS: Mapping[str, Callable[[ConnectorConfig], TableFormat]] = {"delta": Delta, "iceberg": Iceberg}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from minercdc.errors import LakeError
 from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.table.format import READERS_TIME
-from minercdc.lake.table.iceberg_layout import TAG
+from minercdc.lake.table.iceberg.layout import TAG
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

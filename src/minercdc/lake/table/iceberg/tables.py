@@ -34,8 +34,8 @@ from minercdc.lake.table.format import (
     commented,
     source_properties,
 )
-from minercdc.lake.table.iceberg_layout import TAG, Layout, layout_of
-from minercdc.lake.table.iceberg_snapshots import APPLIED, COLUMNS, MODE, NUMBER, REWRITE, WRITER, Snapshots, activate
+from minercdc.lake.table.iceberg.layout import TAG, Layout, layout_of
+from minercdc.lake.table.iceberg.snapshots import APPLIED, COLUMNS, MODE, NUMBER, REWRITE, WRITER, Snapshots, activate
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.statements import comment_statement, fill_statement, no_rows, step_statement
 from minercdc.lake.table.widening import precision_of
