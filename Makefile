@@ -31,7 +31,7 @@ wait $$spark && $(PIP_INSTALL) --find-links .venv/wheels 'minercdc[$(1),$(SPARK)
 @rm -r .venv/wheels
 endef
 
-.PHONY: install demo lint unit docs-test test test-all changed durations python-path fuzz mutants wheels containers cluster standby torture soak simulate parity bench bench-peer docs site manifests release-check
+.PHONY: install demo lint bytecode unit docs-test test test-all changed durations python-path fuzz mutants wheels containers cluster standby torture soak simulate parity bench bench-peer docs site manifests release-check
 install: .venv/installed
 
 .venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt $(NATIVE)
@@ -71,8 +71,13 @@ docs-test: install
 
 # The gate: all that a change of the product can plausibly break. Left out: what tests/gate.py lists, with what is run in its place.
 # Four processes, since many tests wait for servers; the tests of a file run in one of them.
-test: lint
+test: install
+	@$(MAKE) --no-print-directory -j2 lint bytecode
 	$(call tested,$(GATE) -n 4 --dist loadfile)
+
+# Of all that the gate's tests import, made once, beside lint: each of the four processes would make it anew.
+bytecode: install
+	@MINERCDC_DURATIONS= $(GATE) -n 0 --collect-only -q >/dev/null || true
 
 # Everything, hours: all seeds, drivers' suites, parity, soak, mutations, the Python path. Parts that passed on these sources are not run again;
 # PART="spark e2e" runs these. It ends with one table of all parts.
