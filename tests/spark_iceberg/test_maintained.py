@@ -18,6 +18,7 @@ from minercdc.errors import LakeError
 from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.table.format import Once
 from minercdc.lake.table.formats import format_of
+from minercdc.lake.table.iceberg import snapshots
 from minercdc.lake.table.iceberg import tables as iceberg
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import Op
@@ -103,7 +104,7 @@ def test_versions_that_are_needed_stay_when_those_between_them_go(
     spark: SparkSession, properties: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = parse_properties({**properties, "minercdc.lake.mode": "soft_delete"})
-    monkeypatch.setattr(iceberg, "READERS_TIME", timedelta(0))
+    monkeypatch.setattr(snapshots, "READERS_TIME", timedelta(0))
     connector, versions = Connector(config), list[int]()
     table = lake_table(spark, config, "LAB", "T")
 
