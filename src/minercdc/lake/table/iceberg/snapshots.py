@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -72,17 +72,7 @@ class Snapshots:
 
         :param version: None for the newest one.
         """
-        repeated = least = None
-        for one in self.back(version):
-            number = int(one.sequenceNumber())
-            if least is not None and number > least:
-                continue  # another program has set the table back to one before it
-            least = number
-            if (text := one.summary().get(member)) is not None:
-                if str(one.operation()) != REWRITE:
-                    return str(text)
-                repeated = repeated or str(text)
-        return repeated
+        return _said(self.back(version), member)
 
     def of_version(self, version: int) -> Any:
         """The snapshot of a version. Raises LakeError when it is not kept."""
@@ -103,7 +93,7 @@ class Snapshots:
         now = datetime.now(UTC)
         until, readers = (int((now - one).timestamp() * 1000) for one in (age, min(age, READERS_TIME)))
         line = list(self.back())
-        said = {name: self.said(name) for name in spoken}
+        said = {name: _said(line, name) for name in spoken}
         spoken_at = {next((i for i, one in enumerate(line) if one.summary().get(name) == said[name]), 0) for name in spoken}
         tagged: dict[int, list[str]] = {}
         for name, ref in dict(self.table.refs()).items():
@@ -126,6 +116,21 @@ class Snapshots:
             for one in going:
                 expiry = expiry.expireSnapshotId(one.snapshotId())
             expiry.cleanExpiredFiles(True).commit()
+
+
+def _said(line: Iterable[Any], member: str) -> str | None:
+    """`Snapshots.said`, of the snapshots of `Snapshots.back`."""
+    repeated = least = None
+    for one in line:
+        number = int(one.sequenceNumber())
+        if least is not None and number > least:
+            continue  # another program has set the table back to one before it
+        least = number
+        if (text := one.summary().get(member)) is not None:
+            if str(one.operation()) != REWRITE:
+                return str(text)
+            repeated = repeated or str(text)
+    return repeated
 
 
 def _is_ours(snapshot: Any) -> bool:
