@@ -99,7 +99,10 @@ _LAKE = [
 ]
 _ON_ICEBERG = [
     *_LAKE,
-    *(f"tests/spark/test_lake_{name}.py" for name in ("mode_kills", "several_pdbs", "verify")),
+    *(
+        f"tests/spark/test_lake_{name}.py"
+        for name in ("avro", "figures", "handover", "mode_kills", "several_pdbs", "verify")
+    ),
     "tests/spark_iceberg",
 ]
 _OLDER = ["tests/spark/test_native_delta.py", "tests/spark_older"]
