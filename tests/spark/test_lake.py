@@ -389,6 +389,12 @@ def test_tables_are_merged_by_the_driver_and_by_spark(followed: Followed) -> Non
     assert followed.by_spark >= left
 
 
+@pytest.mark.parametrize("name", ["ADDED", "COLUMNS", "WIDENED"])
+def test_spark_has_the_rows_of_columns_that_changed(followed: Followed, spark: SparkSession, name: str) -> None:
+    assert followed.at_the_end[name]
+    assert read_by_spark(spark, followed.config, name) == followed.at_the_end[name]
+
+
 def test_a_lost_checkpoint_changes_no_table(followed: Followed, spark: SparkSession) -> None:
     """All topics are read again, by tables that are of later versions than the records."""
     assert sum(map(len, followed.at_the_end.values())) > 15
