@@ -98,6 +98,25 @@ def test_the_last_version_does_not_come_after_another_row_has_its_key(make: Call
     assert found == {"1": "a", "2": "new", "21": "a"}
 
 
+@pytest.mark.parametrize("versions", ["all", "last"])
+def test_a_record_key_of_the_users_passes_from_row_to_row(make: Callable[..., FlashbackLab], versions: str) -> None:
+    """By message.key.columns readers know the rows by V: in whatever order, the newest record of V is the row that has it."""
+    lab = make(**{"minercdc.flashback.versions": versions})
+    lab.run("update t set v = 'b' where id = 2", "commit")
+    run = Run(lab)
+    lab.run("delete from t where id = 2", "insert into t values (3, 'b')", "commit")
+    lab.run("update t set v = 'c' where id = 1", "commit", "insert into t values (4, 'a')", "commit")
+    lab.run("update t set v = 'd' where id = 1", "commit")
+    run.to_now(record_key=lambda schema: (1,) if schema.id.table == "T" else schema.key)
+    found = {"a": "1", "b": "2"}
+    for _, before, after in run.changes("t"):
+        if before is not None and (after is None or before[1] != after[1]):
+            del found[before[1]]
+        if after is not None:
+            found[after[1]] = after[0]
+    assert found == {"b": "3", "a": "4", "d": "1"}
+
+
 @pytest.mark.parametrize(
     ("ddl", "shapes"),
     [
