@@ -204,11 +204,12 @@ class ObjectIds:
 
 def refuse_renamed(connection: oracledb.Connection, table: TableSchema, scn: int) -> None:
     """Raise SnapshotTooOldError if the table has got another name after an SCN: AS OF that SCN, its old name means the table that has
-    the name now. Does nothing for a table whose object id is not known."""
+    the name now. Does nothing for a table whose object id is not known, or that was dropped: Oracle refuses to read AS OF an SCN
+    before the table was made that has the name."""
     if not table.object_id:
         return
     found = _present(connection, {table.object_id: table.id}).get(table.object_id)
-    if found is None or found.name == table.id:
+    if found is None or found.name == table.id or found.name.table.startswith("BIN$"):
         return
     time = _time_of(connection, scn)
     if time is None or found.altered >= time:
