@@ -125,7 +125,7 @@ class LostTransactionError(SourceError):
 
 class SnapshotTooOldError(SourceError):
     """The past cannot be read any more: undo is gone (ORA-01555, ORA-22924, ORA-30052), the SCN lies too far back (ORA-08181), or
-    the table changed its shape after it (ORA-01466)."""
+    the table changed its shape (ORA-01466) or its name after it."""
 
     code = "MC-3401"
 

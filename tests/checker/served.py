@@ -73,6 +73,7 @@ class ServedLab(Lab):
             reselect=None,
             unread=lambda _: frozenset(),
             unlogged=lambda _: "",
+            record_key=lambda schema: schema.key,
         )
 
 

@@ -159,6 +159,7 @@ class Subject:
                 reselect=None,
                 unread=lambda _: frozenset(),
                 unlogged=lambda _: "",
+                record_key=lambda schema: schema.key,
                 runs=IS_NATIVE,
                 object_ids=ObjectIds(lambda _: self.asked.listen(self._connect_pdb())),
             )

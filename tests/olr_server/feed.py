@@ -126,6 +126,7 @@ class Feed:
             reselect=None,
             unread=lambda _: frozenset(),
             unlogged=lambda _: "",
+            record_key=lambda schema: schema.key,
         )
         opened = adapter_factory("logminer").open(context)
         pending: list[ChangeEvent] = []

@@ -183,6 +183,7 @@ class Lab:
             reselect=reselect if mode != "none" else None,
             unread=unread,
             unlogged=lambda _: "",
+            record_key=lambda schema: schema.key,
             runs=IS_NATIVE,
             object_ids=ObjectIds(lambda _: connect(self.config, "pdb")),
         )

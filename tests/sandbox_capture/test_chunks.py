@@ -12,6 +12,7 @@ from tests.sandbox_capture.lab import Lab
 from tests.sandbox_capture.test_capture import make_lab
 
 from minercdc.oracle.connect import connect
+from minercdc.oracle.present_scn import present_scn
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.snapshot.incremental.keyset import order_of
 from minercdc.snapshot.incremental.outcome import Began, Failed, Outcome
@@ -236,6 +237,29 @@ def test_a_table_is_given_up_when_its_marks_cannot_be_written_or_deleted(
     assert says in outcome.error.message
     assert "minercdc check" in outcome.error.hint
     found.stop()
+
+
+@pytest.mark.parametrize("rows", [(), ("insert into k values (3)",)])
+def test_the_end_is_not_that_of_a_table_which_has_the_name_by_now(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, rows: tuple[str, ...]
+) -> None:
+    """The stream has not come to the RENAME. Taken for the table's, the end of another one would cut off what lies after it."""
+    monkeypatch.setattr("minercdc.snapshot.incremental.reader._WAIT_SECONDS", 0.01)
+    lab.run("create table k (id number(9) primary key)", "insert into k values (9)")
+    lab.app.commit()
+    table = lab.table("k")
+    shapes = Shapes(lab, table)
+    with connect(lab.config, "pdb") as connection:
+        emitted = present_scn(connection)
+    lab.run("rename k to k_old", "create table k (id number(9) primary key)", *rows)
+    lab.app.commit()
+    found = reader(lab, shapes, 2)
+    found.start(table, TableRead(str(table)), "", emitted)
+    outcome = next_outcome(found)
+    found.stop()
+    assert isinstance(outcome, Failed)
+    assert outcome.scn > emitted  # so that it is given up only when the stream has come past the RENAME
+    assert "K_OLD" in outcome.error.message
 
 
 @pytest.mark.parametrize("close_by", ["insert", "delete"])

@@ -24,7 +24,7 @@ from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.present_scn import PresentScn, present_scn
 from minercdc.schema.table import TableId, without_comments
 from minercdc.schema.table_filter import TableFilter
-from minercdc.stream.events import Progress
+from minercdc.stream.events import Progress, SchemaChange
 
 _names = (f"fb{n}" for n in itertools.count())
 TABLES = (
@@ -96,6 +96,25 @@ def test_the_last_version_does_not_come_after_another_row_has_its_key(make: Call
         if after is not None:
             found[after[0]] = after[1]
     assert found == {"1": "a", "2": "new", "21": "a"}
+
+
+@pytest.mark.parametrize("versions", ["all", "last"])
+def test_a_record_key_of_the_users_passes_from_row_to_row(make: Callable[..., FlashbackLab], versions: str) -> None:
+    """By message.key.columns readers know the rows by V: in whatever order, the newest record of V is the row that has it."""
+    lab = make(**{"minercdc.flashback.versions": versions})
+    lab.run("update t set v = 'b' where id = 2", "commit")
+    run = Run(lab)
+    lab.run("delete from t where id = 2", "insert into t values (3, 'b')", "commit")
+    lab.run("update t set v = 'c' where id = 1", "commit", "insert into t values (4, 'a')", "commit")
+    lab.run("update t set v = 'd' where id = 1", "commit")
+    run.to_now(record_key=lambda schema: (1,) if schema.id.table == "T" else schema.key)
+    found = {"a": "1", "b": "2"}
+    for _, before, after in run.changes("t"):
+        if before is not None and (after is None or before[1] != after[1]):
+            del found[before[1]]
+        if after is not None:
+            found[after[1]] = after[0]
+    assert found == {"b": "3", "a": "4", "d": "1"}
 
 
 @pytest.mark.parametrize(
@@ -361,3 +380,36 @@ def test_after_a_pause_windows_are_cut_and_follow_each_other_at_once(
     ends = {event.position.end for event in run.events if isinstance(event, Progress) and event.position}  # type: ignore[attr-defined]
     assert len(ends - {0}) >= 3
     admin.close()
+
+
+@pytest.mark.parametrize("changes", [(), ("update t_old set v = 'b' where id = 1",)])
+def test_a_table_whose_name_another_one_takes_keeps_its_rows(
+    make: Callable[..., FlashbackLab], changes: tuple[str, ...]
+) -> None:
+    """As migrations do: the table is set aside, and a new one gets its name. It is the same table, of which no row is new."""
+    lab = make()
+    run = Run(lab)
+    lab.run(
+        "rename t to t_old", "create table t (id number(9) primary key, w number)", "insert into t values (9, 9)", *changes
+    )
+    lab.run("commit")
+    run.to_now()
+    renames = [one for one in run.events if isinstance(one, SchemaChange) and one.before is not None and not one.snapshot]
+    assert [(one.before.id.table, one.after and one.after.id.table) for one in renames if one.before] == [("T", "T_OLD")]
+    assert run.changes("t") == [] or run.changes("t") == [("c", None, ("9", "9"))]
+    assert run.suspensions() == [] or run.suspensions()[0] == ("T", False)
+
+
+def test_a_table_that_takes_the_name_of_another_one_keeps_its_rows(make: Callable[..., FlashbackLab]) -> None:
+    lab = make()
+    run = Run(lab)
+    lab.run("rename t to z", "rename u to t", "update z set v = 'b' where id = 1", "insert into t values (9, 9)", "commit")
+    run.to_now()
+    renames = [one for one in run.events if isinstance(one, SchemaChange) and one.before is not None and not one.snapshot]
+    assert [(one.before.id.table, one.after and one.after.id.table) for one in renames if one.before] == [
+        ("T", "Z"),
+        ("U", "T"),
+    ]
+    assert run.suspensions() == []
+    assert run.changes("z") == [("u", ("1", "a"), ("1", "b"))]
+    assert run.changes("t") == [("c", None, ("9", "9"))]

@@ -134,3 +134,17 @@ def test_a_row_that_is_gone_at_its_commit_keeps_the_placeholder(lab: Lab) -> Non
     reader.until_marker(1)
     assert images(reader) == [(("2", "a", *NOTHING), False), (None, False)]
     assert lab.counters.unselected == 1
+
+
+def test_no_value_is_taken_of_a_table_that_has_the_name_by_now(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
+    execute(lab, "insert into doc values (1, 'a', :1, null, null)", BIG)
+    lab.run("create table other (id number(10) primary key, t varchar2(10), c clob, b blob, x xmltype)")
+    execute(lab, "insert into other values (2, 'a', :1, null, null)", OTHER)
+    lab.app.commit()
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run("update doc set id = 2", "commit", "rename doc to set_aside", "rename other to doc")
+    with caplog.at_level(logging.WARNING):
+        reader.until_marker(1)
+    assert images(reader) == [(("2", "a", *NOTHING), False)]
+    assert lab.counters.unselected == 1
+    assert "is called" in caplog.text

@@ -215,6 +215,7 @@ def test_a_view_that_is_invalid_is_named_and_tried_again(lab: TxlogLab) -> None:
 
 
 def test_soft_deletes_come_as_deletes(lab: TxlogLab) -> None:
+    """Before the other rows of the table: by message.key.columns one of them may have the record key, here V."""
     lab.install()
     lab.settings = {"minercdc.txlog.soft.delete": "GONE:Y"}
     run = Run(lab)
@@ -223,7 +224,7 @@ def test_soft_deletes_come_as_deletes(lab: TxlogLab) -> None:
     )
     lab.app.commit()
     run.until(lambda: len(run.changes) == 3)
-    assert [change[:2] for change in run.changes] == [("u", "A"), ("d", "A"), ("u", "b")]
+    assert [change[:2] for change in run.changes] == [("d", "A"), ("u", "A"), ("u", "b")]
     [deleted] = [event for event in run.events if isinstance(event, ChangeEvent) and event.op is Op.DELETE]
     assert deleted.before is not None
     assert deleted.before[1] == "x"

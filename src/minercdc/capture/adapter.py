@@ -85,6 +85,7 @@ class CaptureContext:
         from `stream`.
     :param runs: whether the capture may emit ChangeRuns; only where the native path is in use.
     :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
+    :param record_key: positions of the columns of a table's record key, () for none; it may raise ConfigError.
     :param pdbs: all pluggable databases, when there are several: `database`, `mined`, `connect_pdb` and `time_zone` are of the
         first one then; `read_table` and `unlogged` go by the database in the TableId. () for one.
     :param object_ids: object ids as the dictionary has them now; None: they are not read, and a row whose object is gone is
@@ -105,6 +106,7 @@ class CaptureContext:
     reselect: Reselect | None
     unread: Callable[[TransactionInfo], frozenset[str]]
     unlogged: Callable[[TableId], str]
+    record_key: Callable[[TableSchema], tuple[int, ...]]
     split: Callable[[], str] = lambda: ""
     runs: bool = False
     pdbs: tuple[CapturedPdb, ...] = ()

@@ -297,6 +297,7 @@ class PipelineBuilder:
                 secondary=self._secondary(),
                 open_transactions_topic=self._open_transactions_topic(),
                 object_ids=ObjectIds(self._databases.connect),
+                record_key=key_columns(self._config.filters),
             )
         )
 

@@ -24,6 +24,7 @@ from minercdc.signals.channels import Received, SignalChannel
 from minercdc.snapshot.incremental.blocking import BlockingSnapshots
 from minercdc.snapshot.incremental.chunks import IncrementalSnapshots, Step
 from minercdc.snapshot.incremental.resuming import Resumptions
+from minercdc.snapshot.incremental.resumption import renamed
 from minercdc.snapshot.incremental.untraced import Untraced, from_the_first_row, untraced_by
 from minercdc.snapshot.incremental.watermarks import window_of
 from minercdc.stream.contracts import StopFlag
@@ -334,6 +335,8 @@ class SignalStage:
             return state
         before = change.before.id if change.before is not None else change.after.id
         old, new = self._actions.names.of(before), self._actions.names.of(change.after.id)
+        if old != new:
+            state = renamed(state, old, new)
         read = [table for snapshot in state.snapshots for table in snapshot.tables if table.table == old]
         if not read:
             return state

@@ -15,6 +15,7 @@ import oracledb
 
 from minercdc.errors import MinerCdcError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.dictionary.object_ids import refuse_renamed
 from minercdc.oracle.fetching.binds import BINDS, ROWID
 from minercdc.oracle.fetching.rows import RowConverter, exact_values, selected_columns
 from minercdc.oracle.kept_connection import KeptConnection
@@ -136,6 +137,7 @@ class RowReselect:
             fetched = cursor.fetchmany(2)
         if len(fetched) != 1:
             return None
+        refuse_renamed(connection, schema, scn)  # else it is a row of another table
         ((_, found),) = RowConverter(selected, lobs=True)([tuple(fetched[0])])
         return found
 

@@ -11,6 +11,7 @@ import oracledb
 from minercdc import native
 from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.dictionary.object_ids import refuse_renamed
 from minercdc.oracle.fetching.columns import arrow_columns, fetch_columns, selected
 from minercdc.oracle.fetching.rows import LARGE_COLUMNS, RowConverter, exact_values, selected_columns
 from minercdc.oracle.scn import as_of, one_row
@@ -63,9 +64,24 @@ class Scan:
         """The rest of a range as fetched, in order of ROWID, in batches that are not empty; with `select` all rows of that,
         in any order, and `chunk` has no effect.
 
-        :raises SnapshotTooOldError: the table cannot be read as of the SCN any more.
+        :raises SnapshotTooOldError: the table cannot be read as of the SCN any more, or has another name since.
         :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
         """
+        if self.select is not None:  # while it is read, the dictionary is that of the past, too
+            refuse_renamed(connection, self.schema, self.scn)
+            yield from self._batches(connection, chunk)
+            return
+        looked = False
+        for batch in self._batches(connection, chunk):
+            # Now that the query runs, it is known of which table. One without rows may be the wrong one, too.
+            if not looked:
+                refuse_renamed(connection, self.schema, self.scn)
+                looked = True
+            yield batch
+        if not looked:
+            refuse_renamed(connection, self.schema, self.scn)
+
+    def _batches(self, connection: oracledb.Connection, chunk: ChunkProgress) -> Iterator[FetchedRows]:
         doing = f"reading {self.schema.id} as of SCN {self.scn}"
         if self._arrow is not None:
             with oracle_errors(doing):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 import pytest
-from tests.unit.signals.model import TABLE, At, ModelTables, T, World
+from tests.unit.signals.model import TABLE, At, ModelTables, T, World, stage_of
 
 from minercdc.errors import PrerequisiteError, SharedTopicError, SnapshotTooOldError
 from minercdc.pipeline.suspension import Suspensions
@@ -21,10 +21,12 @@ from minercdc.snapshot.incremental.chunks import IncrementalSnapshots
 from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.snapshot.incremental.outcome import Outcome
 from minercdc.snapshot.incremental.resuming import Resumptions
-from minercdc.stream.events import Event, Notification, Progress, Scn, SuspensionChange
+from minercdc.snapshot.incremental.resumption import renamed
+from minercdc.stream.events import Event, Notification, Progress, SchemaChange, Scn, SuspensionChange, TransactionInfo
 from minercdc.stream.offset import AdHocSnapshot, Offset, Resumption, SignalState, SuspendedTable, TableRead
 from minercdc.stream.offset_json import offset_from_bytes, offset_to_bytes
 
+TX = TransactionInfo("x", Scn(0), Scn(80), 0, 0, 0, None)
 BROKEN = SuspendedTable("S.T", 40, "MC-4302", "no key")
 
 
@@ -202,6 +204,44 @@ def test_a_table_that_is_not_read_to_its_end_is_suspended_again_and_nothing_is_d
     assert failure in entry.reason
     assert not entry.automatic
     assert [type_ for type_, _ in answers(events)] == ["ABORTED"]
+
+
+@pytest.mark.parametrize("phase", ["reading", "deleting"])
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_table_that_is_renamed_while_it_is_read_again_is_suspended_again(phase: str, taken: bool) -> None:
+    """It has another topic from now on. What is looked for in the old one, by the old name, may be of another table by now."""
+    later = replace(TABLE, id=T._replace(table="T2"))
+    rig = Rig(memory=Memory(), shapes=[later, replace(TABLE, object_id=9)] if taken else [later])
+    reading = Resumption("S.T", "r", 100, 90, ((0, 7),), phase=phase)
+    read = AdHocSnapshot("r", False, ("PDB.S.T",), (TableRead("S.T"),))
+    state = renamed(SignalState(resumes=(("q", "S.T"), ("p", "S.U")), resuming=(reading,), snapshots=(read,)), "S.T", "S.T2")
+    assert state.resumes == (("q", "S.T2"), ("p", "S.U"))
+    assert state.snapshots == ()
+    rig.suspensions.follow(state.resuming)
+    assert not rig.suspensions.leaves_out(T, replace(TX, commit_scn=Scn(80)))
+    events, state = rig.step(replace(state, resumes=()))
+    entry = rig.suspensions.find("S.T2")
+    assert entry is not None
+    assert "renamed" in entry.reason
+    assert answers(events) == [("ABORTED", entry.reason)]
+    assert (state, rig.memory and rig.memory.begun) == (SignalState(), [])
+
+
+def test_a_renamed_table_that_was_read_again_leaves_out_what_is_older_under_its_new_name() -> None:
+    done = Resumption("S.T", "r", 100, 90, phase="done", answered=True)
+    state = renamed(SignalState(resuming=(done,)), "S.T", "S.T2")
+    assert state.resuming == (replace(done, table="S.T2"),)
+
+
+def test_the_stage_follows_the_rename_of_a_table_that_is_read_again() -> None:
+    stage = stage_of(World([], Random(1), threads=False), 2)
+    state = SignalState(resuming=(Resumption("S.T", "r", 100, 90, phase="deleting"),))
+    change = SchemaChange(T, TABLE, replace(TABLE, id=T._replace(table="T2")), "RENAME T TO T2", Scn(70), 0)
+    events = list(stage.through(iter([change, Progress(At(1, 60), Scn(60), 0)]), At(0, 50), state, threading.Event()))
+    last = events[-1]
+    assert isinstance(last, Progress)
+    assert last.signals is not None
+    assert [one.table for one in last.signals.resuming] == ["S.T2"]
 
 
 def test_a_new_fault_ends_what_reads_the_table() -> None:

@@ -31,6 +31,7 @@ class FlashbackFactory:
             config.capture,
             database=context.database,
             split=lambda: bool(context.split()),
+            record_key=context.record_key,
         )
         connect = context.connect_pdb
         return Adapter(

@@ -31,7 +31,7 @@ from minercdc.capture.flashback.shapes import version_of
 from minercdc.capture.flashback.table_windows import Failure, Phases
 from minercdc.capture.flashback.tables_reader import Read, TablesReader
 from minercdc.capture.flashback.undo import Stability, UndoWatch
-from minercdc.capture.flashback.version import Version
+from minercdc.capture.flashback.version import KeyColumns, Version
 from minercdc.capture.flashback.window_end import WindowEnd
 from minercdc.capture.position_json import loaded
 from minercdc.config.sections import CaptureConfig
@@ -81,6 +81,7 @@ class FlashbackCapture:
     :param mined: filter of the tables to read.
     :param database: first part of each TableId.
     :param split: whether a transaction was delivered in part by an earlier run.
+    :param record_key: by which readers know a table's rows.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class FlashbackCapture:
         *,
         database: str,
         split: Callable[[], bool] = lambda: False,
+        record_key: KeyColumns = lambda schema: schema.key,
     ) -> None:
         self._connect = connect
         self._tables = tables
@@ -100,6 +102,7 @@ class FlashbackCapture:
         self._lobs = shared.lob_enabled
         self._tick = shared.poll_interval_ms / 1000
         self._split = split
+        self._record_key = record_key
         self._captured = replace(mined, also=frozenset(), _cache={})
         self._dictionary = Dictionary(mined, database, comments=tables.comments)
         self._ends = WindowEnd(config)
@@ -228,6 +231,7 @@ class FlashbackCapture:
                 self._config.minercdc_flashback_fetch_size,
                 lobs=self._lobs,
                 last=self._config.minercdc_flashback_versions == "last",
+                record_key=self._record_key,
             )
             reads[table] = partial(one.read_new if is_new else one.read, window=window)
         return reads
@@ -302,7 +306,7 @@ class FlashbackCapture:
 
     def _ordered(self, versions: list[Version]) -> list[Version]:
         strict = self._config.minercdc_flashback_order == "strict"
-        return ordered(versions, self._dictionary.foreign_keys, strict=strict)
+        return ordered(versions, self._dictionary.foreign_keys, strict=strict, record_key=self._record_key)
 
     # ---- events ----
 

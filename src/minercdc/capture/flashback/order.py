@@ -1,11 +1,12 @@
 """Puts the changes of one transaction in an order. Row versions do not show it, so it is made from keys and foreign keys.
 
-    a key is free before another row takes it        always, or a reader by key would lose the row
+    a key is free before another row takes it        always, or a reader by key would lose the row; the record key, too
     a parent is there before its child refers to it  strict
     a child is gone before its parent is             strict
 
 Rows that swap their keys have no such order: one of them is deleted and inserted. Rows that refer to each other have none either:
-some of them come too early. The order is the same at every replay.
+some of them come too early, and so do those whose order by foreign keys contradicts that by keys. The order is the same at every
+replay.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from minercdc.capture.flashback.version import Version
-from minercdc.schema.table import TableId
+from minercdc.capture.flashback.version import KeyColumns, Version, places_of_keys
+from minercdc.schema.table import TableId, TableSchema
 from minercdc.stream.events import Row, Value
 
 _Values = tuple[Value, ...]
+_Taken = tuple[TableId, tuple[int, ...], _Values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +107,19 @@ def _reached(start: TableId, ways: Mapping[TableId, set[TableId]], seen: set[Tab
     return found
 
 
-def ordered(changes: Sequence[Version], keys: ForeignKeys, *, strict: bool) -> list[Version]:
+def ordered(
+    changes: Sequence[Version],
+    keys: ForeignKeys,
+    *,
+    strict: bool,
+    record_key: KeyColumns = lambda schema: schema.key,
+) -> list[Version]:
     """The changes of one transaction in their order. Where keys are swapped, one update comes as a delete and, later, an
     insert, so that there is a change more.
 
     :param changes: in any order, one for each row.
     :param strict: order them by foreign keys, too.
+    :param record_key: by which readers know a table's rows. Oracle may know nothing of it: many rows may have one.
     """
     if len(changes) == 1:
         return list(changes)
@@ -118,7 +127,7 @@ def ordered(changes: Sequence[Version], keys: ForeignKeys, *, strict: bool) -> l
         based = sorted(changes, key=lambda change: _strict_place(change, keys))
     else:
         based = sorted(changes, key=lambda change: (change.schema.id, change.op != "D", change.row_id))
-    graph = _Graph(based)
+    graph = _Graph(based, record_key)
     graph.by_keys()
     if strict:
         for key in sorted({key for change in based for key in keys.of_child.get(change.schema.id, ())}, key=repr):
@@ -134,29 +143,51 @@ def _strict_place(change: Version, keys: ForeignKeys) -> tuple[int, int, TableId
 class _Graph:
     """Which changes wait for which others. `by_keys` and `by_foreign_key` note that; `sorted` is called once, after them.
 
-    :param changes: a change's place is its index here; this order decides where nothing else does.
+    :param changes: a change's place is its index here; this order decides where nothing else does. Places from their number on are
+        of keys: such a place waits for all that free the key, and all that take it wait for that place.
     """
 
-    def __init__(self, changes: Sequence[Version]) -> None:
+    def __init__(self, changes: Sequence[Version], record_key: KeyColumns) -> None:
         self._changes = changes
+        self._record_key = record_key
+        self._keys: dict[tuple[TableId, int], tuple[tuple[int, ...], ...]] = {}
         self._after: dict[int, set[int]] = defaultdict(set)
         self._waits: dict[int, set[int]] = defaultdict(set)
+        self._of_foreign_keys: dict[int, set[int]] = defaultdict(set)  # what is in `_waits` for these only
+        self._count = len(changes)
+        self._movers: Iterator[int] | None = None  # those that may be split, until each was looked at once
 
     def by_keys(self) -> None:
-        """Have a change that takes a key wait for the one that frees it."""
-        takers: dict[tuple[TableId, _Values], list[int]] = defaultdict(list)
-        leavers: list[tuple[tuple[TableId, _Values], int]] = []
+        """Have the changes that take a key wait for those that free it."""
+        takers: dict[_Taken, list[int]] = defaultdict(list)
+        leavers: dict[_Taken, list[int]] = defaultdict(list)
         for place, change in enumerate(self._changes):
-            old, new = _values(change.before, change.schema.key), _values(change.after, change.schema.key)
-            if old == new:
-                continue
-            if new is not None:
-                takers[change.schema.id, new].append(place)
-            if old is not None:
-                leavers.append(((change.schema.id, old), place))
-        for taken, place in leavers:
-            for taker in takers.get(taken, ()):
-                self._put(place, taker)
+            for key in self._keys_of(change.schema):
+                old, new = _whole(change.before, key), _whole(change.after, key)
+                if old == new:
+                    continue
+                if new is not None:
+                    takers[change.schema.id, key, new].append(place)
+                if old is not None:
+                    leavers[change.schema.id, key, old].append(place)
+        for taken, places in leavers.items():
+            others = takers.get(taken, [])
+            if len(places) == 1 or len(others) == 1:
+                for place in places:
+                    for taker in others:
+                        self._put(place, taker)
+            elif others:
+                between, self._count = self._count, self._count + 1
+                for place in places:
+                    self._put(place, between)
+                for taker in others:
+                    self._put(between, taker)
+
+    def _keys_of(self, schema: TableSchema) -> tuple[tuple[int, ...], ...]:
+        known = (schema.id, schema.version)
+        if known not in self._keys:
+            self._keys[known] = places_of_keys(schema, self._record_key)
+        return self._keys[known]
 
     def by_foreign_key(self, key: ForeignKey) -> None:
         """Have a change of a child that refers to a parent wait for the change that makes the parent, and one that takes the
@@ -177,13 +208,13 @@ class _Graph:
             if change.schema.id == key.child:
                 old, new = _named(change, change.before, key.columns), _named(change, change.after, key.columns)
                 for parent in comes.get(new, ()) if new is not None else ():
-                    self._put(parent, place)
+                    self._put_by_foreign_key(parent, place)
                 for parent in goes.get(old, ()) if old is not None and new != old else ():
-                    self._put(place, parent)
+                    self._put_by_foreign_key(place, parent)
 
     def sorted(self) -> Iterator[Version]:
         """The changes, each after those that it waits for, as far as that is possible (`_break`). It uses up what is noted."""
-        left = set(range(len(self._changes)))
+        left = set(range(self._count))
         ready = [place for place in left if not self._waits[place]]
         heapq.heapify(ready)
         split: set[int] = set()
@@ -195,25 +226,33 @@ class _Graph:
             if place not in left:
                 continue
             left.discard(place)
+            if place >= len(self._changes):
+                self._release(place, ready)
+                continue
             change = self._changes[place]
             yield replace(change, op="I", before=None) if place in split else change
             if place not in split:
                 self._release(place, ready)
 
     def _break(self, left: set[int], split: set[int], ready: list[int]) -> Iterator[Version]:
-        """Break a circle, when every change that is left waits for another. An update in `left` that changes its key is
+        """Break a circle, when every change that is left waits for another. An update in `left` that changes a key is
         yielded as a delete, and added to `split`: it is to come as an insert later. Where there is none, the first change in
-        `left` waits no more. What waits for nothing now is added to `ready`."""
-        for place in sorted(left - split):
-            change = self._changes[place]
-            if change.op == "U" and _values(change.before, change.schema.key) != _values(change.after, change.schema.key):
-                split.add(place)
-                yield replace(change, op="D", after=None)
-                self._release(place, ready)
-                return
-        first = min(left)
+        `left` that waits by foreign keys only waits no more. What waits for nothing now is added to `ready`."""
+        if self._movers is None:
+            self._movers = iter([place for place, change in enumerate(self._changes) if self._changes_key(change)])
+        place = next((place for place in self._movers if place in left), None)
+        if place is not None:
+            split.add(place)
+            yield replace(self._changes[place], op="D", after=None)
+            self._release(place, ready)
+            return
+        first = next((place for place in sorted(left) if self._waits[place] <= self._of_foreign_keys[place]), min(left))
         self._waits[first].clear()
         heapq.heappush(ready, first)
+
+    def _changes_key(self, change: Version) -> bool:
+        keys = self._keys_of(change.schema)
+        return change.op == "U" and any(_whole(change.before, key) != _whole(change.after, key) for key in keys)
 
     def _release(self, place: int, ready: list[int]) -> None:
         for later in self._after[place]:
@@ -225,6 +264,16 @@ class _Graph:
         if first != second:
             self._after[first].add(second)
             self._waits[second].add(first)
+
+    def _put_by_foreign_key(self, first: int, second: int) -> None:
+        if first != second and first not in self._waits[second]:
+            self._of_foreign_keys[second].add(first)
+            self._put(first, second)
+
+
+def _whole(row: Row | None, places: Sequence[int]) -> _Values | None:
+    """The values of a row at these places, NULL among them; None without a row."""
+    return None if row is None else tuple(row[place] for place in places)
 
 
 def _values(row: Row | None, places: Sequence[int]) -> _Values | None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import oracledb
 
-from minercdc.capture.flashback.version import Version
+from minercdc.capture.flashback.version import KeyColumns, Version, places_of_keys
 from minercdc.errors import SnapshotTooOldError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.fetching.rows import LARGE_COLUMNS, RowConverter, exact_values, selected_columns
@@ -69,10 +69,20 @@ class VersionReader:
     :param fetch_size: rows of one fetch; with `lobs` 100 at most for a table with large values.
     :param lobs: read large values; else they are UNAVAILABLE.
     :param last: only the last version of each row, none if it came and went; but all where a key or the ROWID's row changed.
+    :param record_key: of the table's records, which may be another key than the table's.
     """
 
-    def __init__(self, schema: TableSchema, fetch_size: int, *, lobs: bool, last: bool) -> None:
+    def __init__(
+        self,
+        schema: TableSchema,
+        fetch_size: int,
+        *,
+        lobs: bool,
+        last: bool,
+        record_key: KeyColumns = lambda schema: schema.key,
+    ) -> None:
         self._schema = schema
+        self._key = frozenset(place for key in places_of_keys(schema, record_key) for place in key) if last else frozenset()
         large = lobs and any(column.type_name in LARGE_COLUMNS for column in schema.columns)
         self._fetch_size = min(fetch_size, _LARGE_ROWS) if large else fetch_size
         self._lobs = lobs
@@ -174,7 +184,7 @@ class VersionReader:
         :param before: the row before the first, None when it was not there.
         """
         each = list(self._each_linked(versions, before))
-        merges = self._last and not any(map(_changes_key, each)) and all(version.op != "I" for version in each[1:])
+        merges = self._last and not any(map(self._changes_key, each)) and all(version.op != "I" for version in each[1:])
         return iter(_merged(each) if merges else each)
 
     def _each_linked(self, versions: list[Version], before: Row | None) -> Iterator[Version]:
@@ -189,12 +199,11 @@ class VersionReader:
             yield version
             before = version.after
 
-
-def _changes_key(version: Version) -> bool:
-    """Whether a version is an update that changes the key. All versions of such a row are kept: between them other rows may
-    have its keys."""
-    key, before, after = version.schema.key, version.before, version.after
-    return before is not None and after is not None and any(before[place] != after[place] for place in key)
+    def _changes_key(self, version: Version) -> bool:
+        """Whether a version is an update that changes a key. All versions of such a row are kept: between them other rows may
+        have its keys."""
+        before, after = version.before, version.after
+        return before is not None and after is not None and any(before[place] != after[place] for place in self._key)
 
 
 def _merged(versions: list[Version]) -> list[Version]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from minercdc.capture.flashback.demotion import demoted, promoted, read_incrementally
 from minercdc.capture.flashback.position import FlashbackPosition
 from minercdc.capture.flashback.reading import Found
-from minercdc.capture.flashback.shapes import announce, follow
+from minercdc.capture.flashback.shapes import announce, created_again, follow
 from minercdc.capture.flashback.tables_reader import Outcome
 from minercdc.capture.flashback.undo import Stability
 from minercdc.errors import MinerCdcError, SnapshotTooOldError
@@ -78,10 +78,12 @@ class Phases:
         self.empty: set[TableId] = set()
 
     def is_new(self, table: TableId, shape: TableSchema) -> bool:
-        """Whether a table is to be read from its creation on: captured, not in `tables` under its name or object id, and not in
-        `empty`."""
-        known = self._tables.find(table) or self._tables.find_object(table.database, shape.object_id)
-        return self._is_captured(table) and known is None and table not in self.empty
+        """Whether a table is to be read from its creation on: captured, not in `tables` under its object id or, unless that is
+        another table's, its name, and not in `empty`."""
+        known = self._tables.find(table)
+        is_known = known is not None and not created_again(known, shape)
+        is_known = is_known or self._tables.find_object(table.database, shape.object_id) is not None
+        return self._is_captured(table) and not is_known and table not in self.empty
 
     def reads_incrementally(self, table: TableId, position: FlashbackPosition) -> bool:
         """Whether a table is read incrementally in the window of `position`. Once its readings are stable, its versions are tried
@@ -112,10 +114,12 @@ class Phases:
             elif (
                 change.before
                 and change.after
+                and change.before.id != change.after.id
                 and str(change.before.id) in position.demoted
-                and change.before.id not in shapes
             ):
                 judged.failed[change.after.id] = Failure("it was renamed while it was demoted")
+                if change.before.id in shapes:  # what is stored under that name is not of this table
+                    judged.failed[change.before.id] = Failure("a table that was demoted had its name")
         for table, outcome in sorted(outcomes.items()):
             if table not in shapes or table in judged.failed:
                 continue

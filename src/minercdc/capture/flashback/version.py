@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from minercdc.schema.table import TableSchema
 from minercdc.stream.events import Row
+
+KeyColumns: TypeAlias = Callable[[TableSchema], tuple[int, ...]]
+"""Positions of the columns of a table's record key; () for none. Raises ConfigError as `messages.configured.key_columns`."""
 
 
 @dataclass(slots=True)
@@ -29,3 +34,8 @@ class Version:
     before: Row | None
     after: Row | None
     time_us: int
+
+
+def places_of_keys(schema: TableSchema, record_key: KeyColumns) -> tuple[tuple[int, ...], ...]:
+    """Positions of what readers know the table's rows by: its own key, and the record key where that is another one."""
+    return tuple(dict.fromkeys(key for key in (schema.key, record_key(schema)) if key))

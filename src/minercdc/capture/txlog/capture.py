@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from time import monotonic
 
 import oracledb
@@ -266,12 +266,14 @@ class TxlogCapture:
     # ---- events ----
 
     def _events(self, rows: Sequence[tuple[TableSchema, ChangedRow]], tx: TransactionInfo) -> Iterator[Event]:
-        for seq, (schema, changed) in enumerate(rows, 1):
-            known = self._tables.find(schema.id) or schema
-            deleted = self._is_deleted(known, changed)
+        known = [(self._tables.find(schema.id) or schema, changed) for schema, changed in rows]
+        placed = [(schema, changed, self._is_deleted(schema, changed)) for schema, changed in known]
+        # Another row may have the record key of one that is deleted.
+        by_table = (sorted(some, key=lambda one: not one[2]) for _, some in groupby(placed, key=lambda one: one[0].id))
+        for seq, (schema, changed, deleted) in enumerate(chain.from_iterable(by_table), 1):
             yield ChangeEvent(
                 Op.DELETE if deleted else Op.UPDATE,
-                known,
+                schema,
                 changed.row if deleted else None,
                 None if deleted else changed.row,
                 tx.commit_scn,

@@ -202,6 +202,20 @@ class ObjectIds:
         return found.name if found is not None else None
 
 
+def refuse_renamed(connection: oracledb.Connection, table: TableSchema, scn: int) -> None:
+    """Raise SnapshotTooOldError if the table has got another name after an SCN: AS OF that SCN, its old name means the table that has
+    the name now. Does nothing for a table whose object id is not known, or that was dropped: Oracle refuses to read AS OF an SCN
+    before the table was made that has the name."""
+    if not table.object_id:
+        return
+    found = _present(connection, {table.object_id: table.id}).get(table.object_id)
+    if found is None or found.name == table.id or found.name.table.startswith("BIN$"):
+        return
+    time = _time_of(connection, scn)
+    if time is None or found.altered >= time:
+        raise SnapshotTooOldError(f"{table.id} is called {found.name} now: what has its name is another table")
+
+
 def _read_stored(connection: oracledb.Connection, tables: Collection[TableId]) -> dict[TableId, tuple[str, ...]]:
     by_owner: dict[str, list[str]] = defaultdict(list)
     for table in tables:

@@ -23,6 +23,7 @@ import oracledb
 
 from minercdc.errors import MinerCdcError, MiningSessionError, SnapshotTooOldError, SourceError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.dictionary.object_ids import refuse_renamed
 from minercdc.oracle.fetching.columns import fetch_columns
 from minercdc.oracle.fetching.rows import exact_values
 from minercdc.oracle.present_scn import present_scn, reached_scn
@@ -290,6 +291,9 @@ class _Reading:
             cursor.outputtypehandler = exact_values
             cursor.execute(keyset.maximum_statement(None))
             row = cursor.fetchone()
+        # Chunks wait until the stream has come to them, and has followed a RENAME before. The end does not: it has to be that of the
+        # table that the stream means.
+        refuse_renamed(connection, schema, self._emitted_scn)
         maximum = keyset.maximum_of(row) if row is not None else ()
         self._state = replace(self._state, order=order, last=(), maximum=maximum)
         self._put(Began(order, maximum, schema.version))

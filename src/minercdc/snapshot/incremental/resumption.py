@@ -47,6 +47,27 @@ def with_resumption(state: SignalState, resumption: Resumption) -> SignalState:
     return replace(state, resuming=(*others, resumption))
 
 
+def renamed(state: SignalState, old: str, new: str) -> SignalState:
+    """The state after a RENAME of a table. One that is to be resumed is so under its new name. One that is read again cannot go on: from now
+    on it has another topic, which its marks say nothing of. It has a `failure`, for which it is suspended again; the snapshot that
+    reads for it is gone. In phase `done` it only has its new name."""
+    ended = {one.signal for one in state.resuming if one.table == old and one.phase != "done"}
+
+    def followed(one: Resumption) -> Resumption:
+        if one.table != old:
+            return one
+        if one.phase == "done":
+            return replace(one, table=new)
+        return replace(one, table=new, phase="reading", failure=f"it was renamed, from {old}")
+
+    return replace(
+        state,
+        resumes=tuple((signal, new if table == old else table) for signal, table in state.resumes),
+        resuming=tuple(map(followed, state.resuming)),
+        snapshots=tuple(snapshot for snapshot in state.snapshots if snapshot.id not in ended),
+    )
+
+
 def without_resumption(state: SignalState, table: str) -> SignalState:
     """A state without the resumption of a table and without the snapshot that reads for it; unchanged when there is none."""
     ended = {one.signal for one in state.resuming if one.table == table}

@@ -72,6 +72,50 @@ def test_rows_that_swap_their_keys_are_deleted_and_inserted() -> None:
     assert shown(ordered(swap, KEYS, strict=True)) == ["D 1>", "U 2>1", "I >2"]
 
 
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("up", ["9", None])
+def test_a_record_key_that_is_not_the_tables_is_free_before_it_is_taken(strict: bool, up: str | None) -> None:
+    """Readers keep the newest record of each key: the row that has it at the end must not come before the delete of another."""
+    changes = [inserted(CHILD, "2", up), deleted(CHILD, "1", up)]
+    assert shown(ordered(changes, ForeignKeys(), strict=strict, record_key=lambda _: (1,))) == ["D 1>", "I >2"]
+    left = [change(CHILD, "U", ("1", up), ("1", "8")), change(CHILD, "U", ("2", "7"), ("2", up))]
+    for some in (left, left[::-1]):
+        found = ordered(some, ForeignKeys(), strict=strict, record_key=lambda _: (1,))
+        assert [(one.before, one.after) for one in found] == [(("1", up), ("1", "8")), (("2", "7"), ("2", up))]
+
+
+def test_a_record_key_goes_before_a_foreign_key() -> None:
+    """The child leaves the old parent for the new one, which has its record key: no order suits both, and one row comes too early."""
+    changes = [
+        inserted(PARENT, "2", "A"),
+        change(CHILD, "U", ("7", "1"), ("7", "2")),
+        deleted(PARENT, "1", "A"),
+    ]
+    child_of_parent = ForeignKeys([ForeignKey(CHILD.id, ("UP",), PARENT.id, ("ID",))])
+    key = {PARENT.id: (1,), CHILD.id: (0,)}
+    found = ordered(changes, child_of_parent, strict=True, record_key=lambda schema: key[schema.id])
+    assert shown(found) == ["U 7>7", "D 1>", "I >2"]
+
+
+def test_many_rows_with_one_record_key_are_ordered_in_time() -> None:
+    count = 20_000
+    changes = [inserted(CHILD, str(count + n), "A") for n in range(count)] + [
+        deleted(CHILD, str(n), "A") for n in range(count)
+    ]
+    found = ordered(changes, ForeignKeys(), strict=True, record_key=lambda _: (1,))
+    assert [one.op for one in found] == ["D"] * count + ["I"] * count
+
+
+def test_rows_that_swap_a_record_key_are_deleted_and_inserted() -> None:
+    swap = [change(CHILD, "U", ("1", "A"), ("1", "B")), change(CHILD, "U", ("2", "B"), ("2", "A"))]
+    found = ordered(swap, ForeignKeys(), strict=True, record_key=lambda _: (1,))
+    assert [(one.op, one.before, one.after) for one in found] == [
+        ("D", ("1", "A"), None),
+        ("U", ("2", "B"), ("2", "A")),
+        ("I", None, ("1", "B")),
+    ]
+
+
 def test_tables_that_refer_to_each_other_are_named() -> None:
     circle = ForeignKeys(
         [ForeignKey(CHILD.id, ("UP",), PARENT.id, ("ID",)), ForeignKey(PARENT.id, ("UP",), CHILD.id, ("ID",))]

@@ -53,6 +53,7 @@ def capture() -> LogMinerCapture:
         reselect=None,
         unread=lambda _: frozenset(),
         unlogged=lambda _: "",
+        record_key=lambda schema: schema.key,
     )
     files = KeptFiles(Path("state"), "connector")
     return LogMinerCapture(context, None, committed=False, flush=None, files=files, rules=None)
