@@ -6,9 +6,11 @@ import logging
 import shlex
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
@@ -36,7 +38,7 @@ from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, changed_sin
 from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.gaps import Gap, gap_at, read_scn
 from minercdc.lake.table.history import TableHistory
-from minercdc.lake.table.state import NOTED, Entry, StateTable
+from minercdc.lake.table.state import NONE_LEFT, NOTED, Entry, StateTable
 from minercdc.stream.counters.lake import LakeFigures
 
 if TYPE_CHECKING:
@@ -77,6 +79,7 @@ class Merger:
         self._lock = threading.Lock()
         self._arrivals = Arrivals()
         self._news: list[Entry] = []  # not recorded yet
+        self._partitions: Counter[str] = Counter()  # of the topics of a micro-batch
         self._held: Ends | None = None  # how far the change log had the topics at the start
         self._waiting: set[str] = set()  # tables that have pending records and are not due
         self._begun: dict[str, float] = {}  # the last merge of each table
@@ -166,6 +169,7 @@ class Merger:
     def _note(self, arrivals: Sequence[Arrival], batch: int) -> None:
         # In this order: tables are merged up to `_batch`, with the arrivals that are known then.
         self._arrivals.add(arrivals)
+        self._note_left(arrivals)
         with self._lock:
             self._batch = max([batch, *(arrival.batch for arrival in arrivals)])
 
@@ -194,14 +198,36 @@ class Merger:
         """
         if self._held is None:  # the checkpoint may be lost, with the change log as it was
             self._held = self._log.ends() if self._log.exists() else {}
-        self._record_losses(self._source.unread(read, self._held, ends))
+        again = {
+            place[0] for place, end in ends.items() if end < read.get(place, 0)
+        }  # made again: nothing went of what it has now
+        found = list(self._source.unread(read, self._held, ends))
+        self._record_losses(one for one in found if one[0] in again)
+        self._record_losses((one for one in found if one[0] not in again), left=NONE_LEFT)
+        self._partitions = Counter(topic for topic, _ in ends)
 
-    def _record_losses(self, found: Iterable[tuple[str, str]]) -> None:
+    def _record_losses(self, found: Iterable[tuple[str, str]], *, left: int = 0) -> None:
+        """Record losses at once.
+
+        :param left: see `state`, of entries of kind `lost`.
+        """
         with self._lock:
-            entries = [Entry("lost", topic, scn=self._state.complete + 1, detail=cause) for topic, cause in found]
-            self._state_table.append(entries)
-            for entry in entries:
-                self._state.follow(entry)
+            scn = self._state.complete + 1
+            self._record([Entry("lost", topic, version=left, scn=scn, detail=cause) for topic, cause in found])
+
+    def _record(self, entries: Sequence[Entry]) -> None:
+        self._state_table.append(entries)
+        for entry in entries:
+            self._state.follow(entry)
+
+    def _note_left(self, arrivals: Iterable[Arrival]) -> None:
+        """Record of which SCN the first records are that are left of topics that lost some. They were read in the order of their commits, but
+        for those of several partitions."""
+        with self._lock:
+            for one in sorted(arrivals, key=lambda one: one.batch):
+                left = one.lowest if self._partitions[one.topic] == 1 else one.highest
+                losses = self._state.open_losses(one.topic) if left else ()
+                self._record([replace(entry, version=left) for entry in losses])
 
     def complete(self, mark: Mark) -> None:
         """Note that the change log has all records up to a mark. A mark of a snapshot counts only while there is none of
@@ -300,7 +326,7 @@ class Merger:
 
     def _gap(self, table: TableHistory, goal: Applied) -> Gap | None:
         """Why a table cannot be merged up to a goal by any later record; None where it can."""
-        if not (table.lost or table.moved or self._state.noted) or not table.exists_at(goal.scn):
+        if not (table.lost or table.moved or table.handed or self._state.noted) or not table.exists_at(goal.scn):
             return None
         by_rowid = not self._decoder.shape(table.version_at(goal.scn)).key
         gap = gap_at(table, self._state.noted, goal.scn, by_rowid=by_rowid)
