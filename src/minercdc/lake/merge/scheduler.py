@@ -39,6 +39,7 @@ from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.gaps import Gap, gap_at, read_scn
 from minercdc.lake.table.history import TableHistory
 from minercdc.lake.table.state import NONE_LEFT, NOTED, Entry, StateTable
+from minercdc.schema.table import TableId
 from minercdc.stream.counters.lake import LakeFigures
 
 if TYPE_CHECKING:
@@ -405,6 +406,9 @@ class Merger:
             goal = Applied(waits - 1, goal.batch)
         for scn, new in table.renamed_to:
             if applied.scn < scn <= goal.scn:
+                if self._hands_over(new, scn):
+                    goal = Applied(scn - 1, goal.batch)
+                    break
                 until = Applied(scn, goal.batch)
                 merge.run(lake, table, arrivals, applied, until, read=read)
                 taker = self._format.table(session, new)
@@ -419,6 +423,13 @@ class Merger:
         if gap is not None:
             detail = f"it lacks changes from SCN {gap.since} on: {gap.cause}. {gap.hint}"
             yield Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=detail)
+
+    def _hands_over(self, table: TableId, scn: int) -> bool:
+        """Whether a name that another table's rows come to at an SCN has rows of its own that go to a third name before: tables swap names
+        so. They would be lost, where it is not due, or in quarantine."""
+        name = self._history.names.of(table)
+        taker, applied = self._history.find(name), self._state.applied(name)
+        return taker is not None and any(applied.scn < at < scn for at, _ in taker.renamed_to)
 
     def _changed(self, lake: LakeTable, table: TableHistory) -> Applied | None:
         """How far a table is to which more was done than the record says (by others, a failed merge); else None."""
