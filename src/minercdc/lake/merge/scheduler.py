@@ -284,13 +284,19 @@ class Merger:
         with self._lock:
             entries = self._state_table.of_others()
         for entry in entries:
-            if entry.kind == "table" and entry.scn >= self._state.applied(entry.name).scn:
+            if entry.kind == "table" and self._is_news(entry):
                 log.info("%s was read again: it is at SCN %s now", entry.name, entry.scn)
                 self._state.follow(entry)
                 if (table := self._history.find(entry.name)) is not None:  # some were forgotten as merged
                     self._arrivals.replace(table.topic, self._log.arrivals(f"topic = {literal(table.topic)}"))
             elif entry.kind in NOTED:
                 self._state.follow(entry)
+
+    def _is_news(self, entry: Entry) -> bool:
+        """Whether what another process recorded of a table is newer than what is known: also a later version that has less, since this lake
+        has merged changes while the other process made the table."""
+        known = self._state.tables.get(entry.name)
+        return known is None or entry.scn >= known.scn or entry.version > known.version
 
     def _refresh_history(self) -> None:
         """Read what DDL did up to the present goal; it was written before the goal's mark."""
@@ -396,6 +402,7 @@ class Merger:
         elif (found := self._changed(lake, table)) is not None:
             applied, arrivals = found, self._log.arrivals(f"topic = {literal(table.topic)}")
         read = read_scn(table.name, self._state.noted, applied.scn)
+        furthest = self._state.furthest.get(table.name, 0)
         gap = self._gap(table, goal)
         if gap is not None:
             goal = Applied(gap.since - 1, goal.batch)
@@ -410,7 +417,7 @@ class Merger:
                     goal = Applied(scn - 1, goal.batch)
                     break
                 until = Applied(scn, goal.batch)
-                merge.run(lake, table, arrivals, applied, until, read=read)
+                merge.run(lake, table, arrivals, applied, until, read=read, furthest=furthest)
                 taker = self._format.table(session, new)
                 if taker.columns() is None or (taker.applied() or Applied()).scn < scn:  # not before a kill
                     take_over(taker, lake, until)
@@ -418,7 +425,7 @@ class Merger:
                 applied = until
                 yield _merged(table.name, applied, lake)
         if goal.scn > applied.scn or (goal.scn == applied.scn and goal.batch > applied.batch):
-            merge.run(lake, table, arrivals, applied, goal, read=read)
+            merge.run(lake, table, arrivals, applied, goal, read=read, furthest=furthest)
             yield _merged(table.name, goal, lake)
         if gap is not None:
             detail = f"it lacks changes from SCN {gap.since} on: {gap.cause}. {gap.hint}"

@@ -69,6 +69,7 @@ class TableMerge:
         goal: Applied,
         *,
         read: int = 0,
+        furthest: int = 0,
         again: bool = False,
     ) -> None:
         """Bring `table` from `applied` to `goal`.
@@ -76,6 +77,7 @@ class TableMerge:
         :param lake: its lake table, in the session of the thread; made where there is none.
         :param arrivals: of its topic, all that may be pending.
         :param read: SCN as of which the table was read from Oracle last, 0 for none.
+        :param furthest: SCN up to which the table may have changes already; 0 for `applied`.
         :param again: the first commit replaces what is there by what the change log has.
         :raises LakeError: its topic holds records that are no envelopes of ours; the lake table is not ours, or was made in
             another mode; or rows have neither a key nor a ROWID.
@@ -87,7 +89,7 @@ class TableMerge:
                 hint=f"Rebuild it: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}",
             )
         for stage in self._stages(table, arrivals, applied, goal, mode):
-            work = pending(table, arrivals, applied, stage, truncate=self._truncates, read=read)
+            work = pending(table, arrivals, applied, stage, truncate=self._truncates, read=read, furthest=furthest)
             if table.versions and table.versions[0].since <= work.scn:  # a table at that SCN
                 try:
                     self._run(lake, table, work, stage, mode, again=again)

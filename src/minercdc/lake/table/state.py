@@ -61,6 +61,8 @@ class LakeState:
     :ivar complete: the newest complete SCN; 0 before the initial snapshot is complete.
     :ivar batch: the batches of the change log up to this one are complete with it.
     :ivar tables: name of a table -> the entry of its newest version.
+    :ivar furthest: name of a table -> the highest SCN that it was recorded at: it may have changes up to there, where it is at a lower one
+        now, as after `lake rebuild` beside a running lake.
     :ivar failed: name of a table -> reason of its quarantine.
     :ivar trimmed: SCNs below it cannot be read any more; 0 when all can.
     :ivar topics: topic -> Kafka's id of it, '' for one that is gone.
@@ -70,6 +72,7 @@ class LakeState:
     complete: int = 0
     batch: int = 0
     tables: dict[str, Entry] = field(default_factory=dict)
+    furthest: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     trimmed: int = 0
     topics: dict[str, str] = field(default_factory=dict)
@@ -86,6 +89,7 @@ class LakeState:
             self.complete, self.batch = entry.scn, entry.batch
         elif entry.kind == "table":
             self.tables[entry.name] = entry
+            self.furthest[entry.name] = max(self.furthest.get(entry.name, 0), entry.scn)
             self.failed.pop(entry.name, None)
         elif entry.kind == "failed":
             self.failed[entry.name] = entry.detail
