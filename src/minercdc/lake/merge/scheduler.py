@@ -222,11 +222,12 @@ class Merger:
             self._state.follow(entry)
 
     def _note_left(self, arrivals: Iterable[Arrival]) -> None:
-        """Record of which SCN the first records are that are left of topics that lost some. They were read in the order of their commits, but
-        for those of several partitions."""
+        """Record of which SCN the first records are that are left of topics that lost some. They are in the order of their commits, but for
+        those of several partitions, and of rows that were read beside the stream."""
         with self._lock:
             for one in sorted(arrivals, key=lambda one: one.batch):
-                left = one.lowest if self._partitions[one.topic] == 1 else one.highest
+                in_order = self._partitions[one.topic] == 1 and not (one.read and not one.snapshot)
+                left = one.lowest if in_order else one.highest
                 losses = self._state.open_losses(one.topic) if left else ()
                 self._record([replace(entry, version=left) for entry in losses])
 
