@@ -58,6 +58,27 @@ def test_what_is_wrong_with_one_table_stops_only_that_one_and_a_deleted_table_co
     assert [r["name"] for r in state.where("kind = 'failed'").select("name").distinct().collect()] == ["LAB.BAD"]
 
 
+def test_a_table_that_loses_its_key_is_quarantined_where_its_rows_have_no_rowid(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None]
+) -> None:
+    """Redo does not hold the ROWID of an INSERT with large values: no change of the row would find it."""
+    placed = replace(GOOD, id=GOOD.id._replace(table="PLACED"))
+    keyless = {table: replace(table, key=(), version=2) for table in (GOOD, placed)}
+    for table, row_id in ((GOOD, ""), (placed, "R1")):
+        connector.structure(table)
+        connector.change(Op.CREATE, None, ("1",), table, row_id)
+    connector.commit()
+    sync()
+    for table, after in keyless.items():
+        connector.alter(table, f"ALTER TABLE lab.{table.id.table} DROP PRIMARY KEY", after)
+        connector.change(Op.UPDATE, ("1",), ("2",), after, "R1")
+    connector.commit()
+    assert set(tables(spark, config)) == {"LAB.GOOD", "LAB.PLACED"}
+    sync()
+    assert [lake(spark, config, table) for table in (GOOD, placed)] == [[{"ID": 1}], [{"ID": 2}]]
+    assert set(tables(spark, config)) == {"LAB.PLACED"}
+
+
 def test_tables_that_swap_names_keep_their_rows_where_one_of_them_is_in_trouble(
     spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None], prefix: str
 ) -> None:
