@@ -109,3 +109,30 @@ def test_a_table_that_lacks_changes_is_named_with_its_cause_and_the_others_go_on
     assert sorted(found) == ["LAB.GOOD", "LAB.SUSPENDED"]
     assert found["LAB.SUSPENDED"].count() == 2
     assert tables(spark, config, whole)["LAB.DELETED"].count() == 1
+
+
+def test_a_snapshot_that_retention_deleted_before_the_first_start_is_missed(
+    spark: SparkSession,
+    config: ConnectorConfig,
+    connector: Connector,
+    sync: Callable[[], None],
+    broker: KafkaBroker,
+    prefix: str,
+) -> None:
+    connector.found(GOOD, TRIMMED)
+    for table in (GOOD, TRIMMED):
+        for number in ("1", "9"):
+            connector.read((number,), table, f"R{number}")
+    connector.commit()
+    trim(AdminClient({"bootstrap.servers": broker.bootstrap_servers}), f"{prefix}.LAB.TRIMMED")
+    for table in (GOOD, TRIMMED):
+        connector.change(Op.CREATE, None, ("2",), table, "R2")
+    connector.commit()
+    sync()
+    connector.change(Op.CREATE, None, ("3",), TRIMMED, "R3")
+    connector.commit()
+    sync()
+    found = tables(spark, config)
+    assert set(found) == {"LAB.GOOD"}
+    assert "were deleted before the lake read them" in found.incomplete["LAB.TRIMMED"]
+    assert found["LAB.GOOD"].count() == 3

@@ -16,16 +16,18 @@ from tests.spark.lakes import jobs_of
 from tests.spark.test_lake_envelope import NEEDED
 
 from minercdc.config.load import parse_properties
+from minercdc.errors import LakeError
 from minercdc.lake.merge.modes import MODES, soft_clear
 from minercdc.lake.merge.rows import CDC_TYPE, Clear, MergeStep
 from minercdc.lake.spark.arrow import from_arrow
 from minercdc.lake.spark.hadoop_files import HadoopFiles
 from minercdc.lake.spark.own_sessions import own_session
+from minercdc.lake.table import delta
 from minercdc.lake.table.columns import AddColumn, DropColumn, RenameColumn, Step, TableColumn, WidenColumn
 from minercdc.lake.table.delta import DeltaTable, is_conflict
 from minercdc.lake.table.delta_features import Features
 from minercdc.lake.table.delta_retention import kept_by_delta
-from minercdc.lake.table.format import Applied, LastChanges
+from minercdc.lake.table.format import Applied, LastChanges, changed_since
 from minercdc.lake.table.native_delta import deletion_vectors, merge
 from minercdc.lake.table.native_delta.deletion_vectors import UnknownVector, read_vector, write_vectors
 from minercdc.lake.table.native_delta.log import LiveFiles
@@ -340,6 +342,26 @@ def test_a_commit_of_another_writer_is_a_conflict(session: SparkSession, lake: D
     assert lake.applied() == Applied(20, 1)
     assert lake.merge_rows(changes_of(random.Random(3), COLUMNS, ["ID"], 30), Applied(30, 1))
     assert lake.applied() == Applied(30, 1)
+
+
+def test_a_table_that_another_program_restores_says_how_far_it_is_then(
+    session: SparkSession, lake: DeltaTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.create(COLUMNS, CDC_TYPE, "mirror", Applied())
+    for scn in (10, 20, 30):
+        assert lake.merge_rows(changes_of(random.Random(scn), COLUMNS, ["ID"], scn), Applied(scn, 1))
+    for version, scn in ((2, 20), (1, 10), (4, 20)):  # the last one is a version that was restored
+        session.sql(f"RESTORE TABLE {lake.name} TO VERSION AS OF {version}")
+        for files in (50, 1):  # what the log's files do not say, Delta's history does
+            monkeypatch.setattr(delta, "_NEWEST", files)
+            assert lake.applied() == Applied(scn, 1)
+    assert changed_since(lake, 3, Applied(30, 1)) == Applied(20, 1)
+    assert lake.merge_rows(changes_of(random.Random(4), COLUMNS, ["ID"], 40), Applied(40, 1))
+    assert lake.applied() == Applied(40, 1)
+    time = session.sql(f"DESCRIBE HISTORY {lake.name}").where("version = 5").select("timestamp").collect()[0][0]
+    session.sql(f"RESTORE TABLE {lake.name} TO TIMESTAMP AS OF '{time}'")
+    with pytest.raises(LakeError, match="was set back to a time by another program in version 8: RESTORE"):
+        lake.applied()
 
 
 def test_vectors_are_read_as_written(session: SparkSession, tmp_path: Path) -> None:

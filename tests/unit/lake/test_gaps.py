@@ -11,8 +11,8 @@ from minercdc.lake.source.version_check import refuse_newer
 from minercdc.lake.stream.deleted_records import deleted, unread
 from minercdc.lake.stream.marks import Mark, left_out
 from minercdc.lake.table.gaps import gap_at, kept_since
-from minercdc.lake.table.history import TableHistory, TableVersion
-from minercdc.lake.table.state import Entry
+from minercdc.lake.table.history import Handed, TableHistory, TableVersion
+from minercdc.lake.table.state import NONE_LEFT, Entry
 from minercdc.schema.table import TableId, TableSchema
 
 TABLE = TableId("DB", "S", "T")
@@ -48,12 +48,46 @@ def test_lost_records_of_the_topic_are_missed_from_the_last_complete_scn_on() ->
     assert gaps([19, 20, 29, 30], lost, Entry("read", "S.T", scn=30)) == [0, 20, 20, 0]
 
 
+def test_a_snapshot_or_create_whose_records_may_be_lost_does_not_end_what_is_missed() -> None:
+    """As of a lake that stood still longer than the topics keep their records, or is started for the first time after that."""
+    cause = "records 0 to 9 were deleted before the lake read them"
+    none_left, left = (Entry("lost", "p.S.T", version=one, scn=1, detail=cause) for one in (NONE_LEFT, 60))
+    for events in ({"reads": [40]}, {"created": [40]}, {"reads": [60]}):
+        assert gaps([70], none_left, **events) == [1]
+        assert gaps([70], none_left, left, **events) == [1]
+    assert gaps([60, 70], none_left, left, reads=[61]) == [1, 0], "all that it read is left"
+    assert gaps([70], none_left, left, Entry("read", "S.T", scn=65)) == [0]
+    assert gaps([70], none_left, Entry("read", "S.T", scn=50)) == [0]
+    assert gaps([70], none_left, Entry("read", "S.T", scn=50), left) == [0], "its records are all of later changes"
+    assert gaps([70], Entry("read", "S.T", scn=50), none_left, left) == [1], (
+        "changes between that and the first one that is left"
+    )
+
+
 def test_what_happened_under_an_earlier_name_counts_up_to_the_rename() -> None:
     earlier = {"S.OLD": 50, "p.S.OLD": 50}
     lost, read = Entry("lost", "p.S.OLD", scn=20, detail="x"), Entry("read", "S.OLD", scn=30)
     assert gaps([60], lost, earlier=earlier) == [20]
     assert gaps([60], lost, read, earlier=earlier) == [0]
     assert gaps([60], Entry("lost", "p.S.OLD", scn=55, detail="of another table"), earlier=earlier) == [0]
+
+
+def test_what_was_read_under_a_name_before_other_rows_came_to_it_ends_nothing_of_theirs() -> None:
+    """A table is renamed to the name of one that was created, read and dropped since its rows went."""
+    handed, renamed = [Handed(50, 20, "x", moved=False)], [(50, TableId("DB", "S", "OLD"))]
+    earlier = {"S.OLD": 50, "p.S.OLD": 50}
+    events: dict[str, Any] = {"handed": handed, "renamed_from": renamed, "earlier": earlier, "created": [30]}
+    assert gaps([49, 50, 99], Entry("read", "S.T", scn=40), **events) == [0, 50, 50]
+    assert gaps([50, 60], Entry("read", "S.T", scn=60), **events) == [50, 0]
+    assert gaps([50], Entry("read", "S.OLD", scn=30), **events) == [0], "the lake had read it again before"
+    assert gaps([50], Entry("read", "S.OLD", scn=19), **events) == [50]
+    assert gaps([50, 60], **(events | {"renamed_from": [*renamed, (60, TABLE)]})) == [50, 0]
+    lost = Entry("lost", "p.S.OLD", scn=20, detail="x")
+    assert gaps([60], lost, earlier=earlier, created=[30]) == [20]
+    assert gaps([60], lost, Entry("read", "S.T", scn=40), earlier=earlier) == [20]
+    moved = [Handed(50, 20, "x", moved=True)]
+    assert (gaps([60], handed=moved), gaps([60], handed=moved, by_rowid=True)) == ([0], [50])
+    assert gaps([45, 60], lost=[(40, "of the rows that went")], renamed_from=renamed) == [40, 0]
 
 
 def test_rows_that_the_connector_leaves_out_come_when_it_has_read_the_table_again() -> None:
@@ -117,6 +151,9 @@ def test_the_topic_has_all_of_a_table_since_its_last_snapshot_or_creation_unless
     assert since(50, Entry("lost", "p.S.T", scn=20), reads=[1]) is None
     assert since(50, Entry("lost", "p.S.T", scn=20), reads=[1, 20]) is None
     assert since(50, Entry("lost", "p.S.T", scn=20), reads=[1, 21]) == 21
+    assert since(50, Entry("lost", "p.S.T", version=NONE_LEFT, scn=20), reads=[1, 30]) is None
+    assert since(50, Entry("lost", "p.S.T", version=30, scn=20), reads=[1, 30]) is None
+    assert since(50, Entry("lost", "p.S.T", version=29, scn=20), reads=[1, 30]) == 30
 
 
 def test_a_record_of_a_later_version_is_refused_with_its_ddl() -> None:

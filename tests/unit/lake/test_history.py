@@ -245,6 +245,25 @@ def test_a_renamed_table_goes_on_with_the_columns_of_the_old_name(history: LakeH
     assert (old.exists_at(20), new.exists_at(19), new.exists_at(20)) == (False, False, True)
 
 
+def test_what_was_done_to_rows_goes_with_them_to_their_new_names_until_they_are_read_again(history: LakeHistory) -> None:
+    drop, move = "ALTER TABLE a DROP PARTITION p", "ALTER TABLE a MOVE"
+
+    def renamed(scn: int, old: str, new: str) -> None:
+        history.apply(document(scn, "ALTER", ["ID"], f"RENAME {old} TO {new}", table=new, previous=old))
+
+    history.apply(document(10, "CREATE", ["ID"], table="A", snapshot=True, rows=True))
+    for scn, ddl in ((20, drop), (21, move)):
+        history.apply(document(scn, "ALTER", ["ID"], ddl, table="A"))
+    renamed(30, "A", "B")
+    renamed(40, "B", "C")
+    history.apply(document(50, "CREATE", ["ID"], table="C", snapshot=True, rows=True))
+    renamed(60, "C", "A")
+    renamed(70, "A", "D")
+    found = {table.table.table: table.handed for table in history.tables()}
+    of = [(20, drop, False), (21, move, True)]
+    assert found == {"A": [], "B": [(30, *one) for one in of], "C": [(40, *one) for one in of], "D": []}
+
+
 def test_structures_that_a_second_snapshot_reads_are_the_same_columns(history: LakeHistory) -> None:
     history.apply(document(10, "CREATE", ["ID", "A"], snapshot=True))
     history.apply(document(50, "CREATE", ["ID", "A", "B"], snapshot=True))

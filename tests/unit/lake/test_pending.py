@@ -61,6 +61,21 @@ def test_records_of_later_batches_or_later_commits_are_pending(
     assert is_pending(arrival(batch, lowest, highest), Applied(10, 3), Applied(20, 4)) is expected
 
 
+@pytest.mark.parametrize(
+    ("batch", "lowest", "furthest", "expected"),
+    [
+        (2, 11, 0, False),  # of a batch that the table has, but for what was committed later
+        (3, 11, 0, False),
+        (3, 9, 0, True),  # the change log was read again, or a snapshot's rows came later
+        (2, 11, 20, True),  # another process has set the table back, perhaps not all of it
+        (2, 21, 20, False),
+    ],
+)
+def test_the_table_may_have_some_changes_already(batch: int, lowest: int, furthest: int, expected: bool) -> None:
+    given = [arrival(batch, lowest, 30)]
+    assert pending(history(), given, Applied(10, 2), Applied(50, 3), truncate=True, furthest=furthest).late is expected
+
+
 def test_a_truncate_in_the_history_or_the_topic_makes_older_rows_go() -> None:
     applied, goal = Applied(10, 1), Applied(50, 2)
     found = history(truncated=[5, 20, 60])

@@ -44,9 +44,21 @@ def test_a_table_that_lags_keeps_its_records() -> None:
     assert found is not None
     assert (found.scn, found.merged, dict(found.lagging)) == (20, Applied(20, 2), {"B": Applied(10, 1)})
     assert unneeded_records(found, {"A": "t.A", "B": "t.B"}.get) == (
-        "(batch <= 2 AND coalesce(commit_scn, 0) <= 20 AND topic NOT IN ('t.B')) OR "
+        "(topic IN ('t.A') AND batch <= 2 AND coalesce(commit_scn, 0) <= 20) OR "
         "(topic = 't.B' AND batch <= 1 AND coalesce(commit_scn, 0) <= 10)"
     )
+
+
+def test_a_table_that_was_never_merged_keeps_its_records() -> None:
+    """It is in quarantine since its first merge, and has nothing but them."""
+    failure = Entry("failed", "B", scn=10, batch=1, detail="why", at=at(1))
+    found = cut([failure, table("A", 0, 10, 1, 1), complete(10, 1, 1)], at(2))
+    assert found is not None
+    condition = unneeded_records(found, {"A": "t.A", "B": "t.B"}.get)
+    assert condition == "(topic IN ('t.A') AND batch <= 1 AND coalesce(commit_scn, 0) <= 10)"
+    alone = cut([failure, complete(10, 1, 1)], at(2))
+    assert alone is not None
+    assert unneeded_records(alone, {"B": "t.B"}.get) == "false"
 
 
 def test_a_table_that_was_further_than_the_complete_scn_sets_the_lowest_readable_one() -> None:

@@ -50,3 +50,8 @@ def test_the_order_of_entries_is_kept_when_the_clock_is_set_back(monkeypatch: py
         Entry(row["kind"], row["name"], scn=row["scn"]) for row in sorted(table.rows, key=lambda row: row["at"])
     )
     assert (found.complete, found.tables["A.T"].scn) == (30, 30)
+
+
+def test_how_far_a_table_was_is_known_when_it_is_made_again_as_of_an_earlier_scn() -> None:
+    found = state_of(Entry("table", "A.T", version=number, scn=scn) for number, scn in enumerate((10, 30, 20)))
+    assert (found.applied("A.T").scn, found.furthest["A.T"]) == (20, 30)

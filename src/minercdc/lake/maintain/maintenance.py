@@ -13,7 +13,7 @@ fails and is left for the next time.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -191,18 +191,15 @@ def unneeded_records(removed: Cut, topic_of: Callable[[str], str | None]) -> str
     :param topic_of: topic of a table; None for a table that is not known.
     """
     lagging = {topic: applied for name, applied in removed.lagging.items() if (topic := topic_of(name)) is not None}
+    tables = {topic for name in removed.tables if (topic := topic_of(name)) is not None} - lagging.keys()
 
     def merged(scn: int, batch: int) -> str:
         return f"batch <= {batch} AND coalesce(commit_scn, 0) <= {scn}"
 
-    conditions = [merged(removed.merged.scn, removed.merged.batch) + _not_in(lagging)]
+    listed = ", ".join(map(literal, sorted(tables)))
+    conditions = [f"topic IN ({listed}) AND {merged(removed.merged.scn, removed.merged.batch)}"] if tables else []
     conditions += [f"topic = {literal(topic)} AND {merged(a.scn, a.batch)}" for topic, a in sorted(lagging.items())]
-    return " OR ".join(f"({condition})" for condition in conditions)
-
-
-def _not_in(topics: Iterable[str]) -> str:
-    listed = ", ".join(literal(topic) for topic in sorted(topics))
-    return f" AND topic NOT IN ({listed})" if listed else ""
+    return " OR ".join(f"({condition})" for condition in conditions) or "false"
 
 
 def _timestamp(at: datetime) -> str:

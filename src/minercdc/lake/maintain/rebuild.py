@@ -24,10 +24,10 @@ from minercdc.lake.source.snapshot import Progress, snapshot
 from minercdc.lake.spark.own_sessions import compile_code, own_session
 from minercdc.lake.spark.sql import literal
 from minercdc.lake.stream.change_log import ChangeLog
-from minercdc.lake.table.format import Applied
+from minercdc.lake.table.format import Applied, LakeTable
 from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.gaps import gap_at, kept_since
-from minercdc.lake.table.history import TableHistory
+from minercdc.lake.table.history import TableHistories, TableHistory
 from minercdc.lake.table.ownership import claim
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.state import NOTED, Entry, StateTable
@@ -113,7 +113,9 @@ class _Rebuild:
             from pyspark.errors import PySparkException
 
             try:
-                return self._from_log(table, Applied(complete.scn, complete.batch))
+                return self._from_log(
+                    history, self._format.table(self._spark, table.table), Applied(complete.scn, complete.batch)
+                )
             except (LakeError, PySparkException, Py4JJavaError) as error:
                 log.warning(
                     "%s cannot be rebuilt from the change log and is read from Oracle: %s", self._name, cause_of(error)
@@ -137,19 +139,24 @@ class _Rebuild:
             return False  # the lake table has rows of before
         return since is not None and since >= trimmed and self._log.exists()
 
-    def _from_log(self, table: TableHistory, complete: Applied) -> Rebuilt:
-        lake = self._format.table(self._spark, table.table)
-        arrivals = self._log.arrivals(f"topic = {literal(table.topic)}")
-        compile_code(self._spark, wanted=sum(arrival.rows for arrival in arrivals) >= FEW_ROWS)
+    def _from_log(self, history: TableHistories, lake: LakeTable, complete: Applied) -> Rebuilt:
         merge = TableMerge(self._config, self._log, self._decoder)
 
-        def replaced() -> Applied:
+        def replaced() -> tuple[Applied, TableHistory]:
             there = lake.applied() if lake.columns() is not None else None
             goal = max(complete, there or complete, key=lambda one: (one.scn, one.batch))  # a lake that runs may be ahead
-            merge.run(lake, table, arrivals, Applied(), goal, again=True)
-            return goal
+            # After the goal: DDL and records up to it may have come since the last time.
+            history.refresh()
+            table = history.find(self._name)
+            if table is None or not self._is_kept(table, self._state.entries(), goal.scn):
+                raise LakeError(f"not all of it up to SCN {goal.scn} is in the change log")
+            arrivals = self._log.arrivals(f"topic = {literal(table.topic)}")
+            compile_code(self._spark, wanted=sum(arrival.rows for arrival in arrivals) >= FEW_ROWS)
+            # Of a table that takes several steps, a lake that runs may take the next one.
+            merge.run(lake, table, arrivals, Applied(), goal, furthest=goal.scn, again=True)
+            return goal, table
 
-        goal = attempts(self._format.is_conflict)(replaced)
+        goal, table = attempts(self._format.is_conflict)(replaced)
         self._state.append([Entry("table", self._name, lake.reached(goal), goal.scn, goal.batch)])
         key = key_ids(self._decoder.shape(table.version_at(goal.scn)))
         rows = self._mode_of(table.table).current(lake.read(), lake.columns() or [], key)

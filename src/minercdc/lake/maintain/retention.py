@@ -20,7 +20,9 @@ class Cut:
     """What may go.
 
     :param scn: SCNs below it cannot be read afterwards.
-    :param merged: records up to here may go, of all topics but those of the tables in `lagging`.
+    :param merged: records up to here may go, of the tables in `tables` that are not in `lagging`.
+    :param tables: names of the tables that have a version. One that was never merged, as it has been in quarantine since the first time,
+        keeps its records: nothing else has them.
     :param lagging: name of a table -> up to where its records may go.
     :param until: entries of the kinds `complete`, `table` and `failed` that were written earlier may go, except those in `kept`.
     :param kept: times of entries that are needed.
@@ -28,6 +30,7 @@ class Cut:
 
     scn: int
     merged: Applied
+    tables: Collection[str]
     lagging: Mapping[str, Applied]
     until: datetime
     kept: Collection[datetime]
@@ -59,7 +62,8 @@ def cut(entries: Sequence[Entry], older_than: datetime) -> Cut | None:
     last = complete[-1]
     lagging: dict[str, Applied] = {}
     kept, scn = {last.at}, last.scn
-    for name, mine in versions(entries).items():
+    recorded = versions(entries)
+    for name, mine in recorded.items():
         newest = mine[-1]
         done = Applied(min(newest.scn, last.scn), min(newest.batch, last.batch))
         if done != Applied(last.scn, last.batch):
@@ -68,7 +72,7 @@ def cut(entries: Sequence[Entry], older_than: datetime) -> Cut | None:
         scn = max(scn, base.scn)
         kept.add(base.at)
     kept |= {entry.at for entry in _newest_failures(entries)}
-    return Cut(scn, Applied(last.scn, last.batch), lagging, last.at, frozenset(kept))
+    return Cut(scn, Applied(last.scn, last.batch), frozenset(recorded), lagging, last.at, frozenset(kept))
 
 
 def thinned(entries: Iterable[Entry], older_than: datetime) -> list[Entry]:

@@ -27,6 +27,7 @@ class Pending:
     :param clears: the table may still have rows that are gone by `since` or `snapshot`.
     :param scns: bounds of the SCNs of their changes, which may be wider than need be.
     :param arrivals: the batches that may hold them.
+    :param furthest: SCN up to which the table may have changes, where that is after `applied`; 0 for `applied`.
     """
 
     applied: Applied
@@ -38,6 +39,7 @@ class Pending:
     clears: bool
     scns: tuple[int, int]
     arrivals: tuple[Arrival, ...]
+    furthest: int = 0
 
     @property
     def rows(self) -> int:
@@ -57,7 +59,10 @@ class Pending:
     @property
     def late(self) -> bool:
         """The table may have some of them already."""
-        return any(arrival.batch > self.applied.batch and arrival.lowest <= self.applied.scn for arrival in self.arrivals)
+        known = self.applied
+        if self.furthest > known.scn and any(arrival.lowest <= self.furthest for arrival in self.arrivals):
+            return True
+        return any(arrival.batch > known.batch and arrival.lowest <= known.scn for arrival in self.arrivals)
 
     @property
     def reads(self) -> bool:
@@ -103,13 +108,21 @@ def is_pending(arrival: Arrival, applied: Applied, goal: Applied) -> bool:
 
 
 def pending(
-    table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, truncate: bool, read: int = 0
+    table: TableHistory,
+    arrivals: Sequence[Arrival],
+    applied: Applied,
+    goal: Applied,
+    *,
+    truncate: bool,
+    read: int = 0,
+    furthest: int = 0,
 ) -> Pending:
     """What has to be done to bring a table from `applied` to `goal`; of a table that was dropped, to the SCN before that.
 
     :param arrivals: of its topic.
     :param truncate: whether TRUNCATE removes rows.
     :param read: SCN as of which the table was read from Oracle last, 0 for none.
+    :param furthest: see `Pending`.
     """
     scn = goal.scn
     if not table.exists_at(scn):  # dropped: it keeps the rows that it had
@@ -131,6 +144,7 @@ def pending(
         max(since, snapshot) > applied.scn,
         (max(lowest, since), max(highest, since)),
         mine,
+        furthest,
     )
 
 

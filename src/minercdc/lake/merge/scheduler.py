@@ -6,9 +6,11 @@ import logging
 import shlex
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
@@ -36,7 +38,8 @@ from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, changed_sin
 from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.gaps import Gap, gap_at, read_scn
 from minercdc.lake.table.history import TableHistory
-from minercdc.lake.table.state import NOTED, Entry, StateTable
+from minercdc.lake.table.state import NONE_LEFT, NOTED, Entry, StateTable
+from minercdc.schema.table import TableId
 from minercdc.stream.counters.lake import LakeFigures
 
 if TYPE_CHECKING:
@@ -77,6 +80,7 @@ class Merger:
         self._lock = threading.Lock()
         self._arrivals = Arrivals()
         self._news: list[Entry] = []  # not recorded yet
+        self._partitions: Counter[str] = Counter()  # of the topics of a micro-batch
         self._held: Ends | None = None  # how far the change log had the topics at the start
         self._waiting: set[str] = set()  # tables that have pending records and are not due
         self._begun: dict[str, float] = {}  # the last merge of each table
@@ -166,6 +170,7 @@ class Merger:
     def _note(self, arrivals: Sequence[Arrival], batch: int) -> None:
         # In this order: tables are merged up to `_batch`, with the arrivals that are known then.
         self._arrivals.add(arrivals)
+        self._note_left(arrivals)
         with self._lock:
             self._batch = max([batch, *(arrival.batch for arrival in arrivals)])
 
@@ -194,14 +199,37 @@ class Merger:
         """
         if self._held is None:  # the checkpoint may be lost, with the change log as it was
             self._held = self._log.ends() if self._log.exists() else {}
-        self._record_losses(self._source.unread(read, self._held, ends))
+        again = {
+            place[0] for place, end in ends.items() if end < read.get(place, 0)
+        }  # made again: nothing went of what it has now
+        found = list(self._source.unread(read, self._held, ends))
+        self._record_losses(one for one in found if one[0] in again)
+        self._record_losses((one for one in found if one[0] not in again), left=NONE_LEFT)
+        self._partitions = Counter(topic for topic, _ in ends)
 
-    def _record_losses(self, found: Iterable[tuple[str, str]]) -> None:
+    def _record_losses(self, found: Iterable[tuple[str, str]], *, left: int = 0) -> None:
+        """Record losses at once.
+
+        :param left: see `state`, of entries of kind `lost`.
+        """
         with self._lock:
-            entries = [Entry("lost", topic, scn=self._state.complete + 1, detail=cause) for topic, cause in found]
-            self._state_table.append(entries)
-            for entry in entries:
-                self._state.follow(entry)
+            scn = self._state.complete + 1
+            self._record([Entry("lost", topic, version=left, scn=scn, detail=cause) for topic, cause in found])
+
+    def _record(self, entries: Sequence[Entry]) -> None:
+        self._state_table.append(entries)
+        for entry in entries:
+            self._state.follow(entry)
+
+    def _note_left(self, arrivals: Iterable[Arrival]) -> None:
+        """Record of which SCN the first records are that are left of topics that lost some. They are in the order of their commits, but for
+        those of several partitions, and of rows that were read beside the stream."""
+        with self._lock:
+            for one in sorted(arrivals, key=lambda one: one.batch):
+                in_order = self._partitions[one.topic] == 1 and not (one.read and not one.snapshot)
+                left = one.lowest if in_order else one.highest
+                losses = self._state.open_losses(one.topic) if left else ()
+                self._record([replace(entry, version=left) for entry in losses])
 
     def complete(self, mark: Mark) -> None:
         """Note that the change log has all records up to a mark. A mark of a snapshot counts only while there is none of
@@ -257,13 +285,19 @@ class Merger:
         with self._lock:
             entries = self._state_table.of_others()
         for entry in entries:
-            if entry.kind == "table" and entry.scn >= self._state.applied(entry.name).scn:
+            if entry.kind == "table" and self._is_news(entry):
                 log.info("%s was read again: it is at SCN %s now", entry.name, entry.scn)
                 self._state.follow(entry)
                 if (table := self._history.find(entry.name)) is not None:  # some were forgotten as merged
                     self._arrivals.replace(table.topic, self._log.arrivals(f"topic = {literal(table.topic)}"))
             elif entry.kind in NOTED:
                 self._state.follow(entry)
+
+    def _is_news(self, entry: Entry) -> bool:
+        """Whether what another process recorded of a table is newer than what is known: also a later version that has less, since this lake
+        has merged changes while the other process made the table."""
+        known = self._state.tables.get(entry.name)
+        return known is None or entry.scn >= known.scn or entry.version > known.version
 
     def _refresh_history(self) -> None:
         """Read what DDL did up to the present goal; it was written before the goal's mark."""
@@ -300,7 +334,7 @@ class Merger:
 
     def _gap(self, table: TableHistory, goal: Applied) -> Gap | None:
         """Why a table cannot be merged up to a goal by any later record; None where it can."""
-        if not (table.lost or table.moved or self._state.noted) or not table.exists_at(goal.scn):
+        if not (table.lost or table.moved or table.handed or self._state.noted) or not table.exists_at(goal.scn):
             return None
         by_rowid = not self._decoder.shape(table.version_at(goal.scn)).key
         gap = gap_at(table, self._state.noted, goal.scn, by_rowid=by_rowid)
@@ -369,6 +403,7 @@ class Merger:
         elif (found := self._changed(lake, table)) is not None:
             applied, arrivals = found, self._log.arrivals(f"topic = {literal(table.topic)}")
         read = read_scn(table.name, self._state.noted, applied.scn)
+        furthest = self._state.furthest.get(table.name, 0)
         gap = self._gap(table, goal)
         if gap is not None:
             goal = Applied(gap.since - 1, goal.batch)
@@ -379,8 +414,11 @@ class Merger:
             goal = Applied(waits - 1, goal.batch)
         for scn, new in table.renamed_to:
             if applied.scn < scn <= goal.scn:
+                if self._hands_over(new, scn):
+                    goal = Applied(scn - 1, goal.batch)
+                    break
                 until = Applied(scn, goal.batch)
-                merge.run(lake, table, arrivals, applied, until, read=read)
+                merge.run(lake, table, arrivals, applied, until, read=read, furthest=furthest)
                 taker = self._format.table(session, new)
                 if taker.columns() is None or (taker.applied() or Applied()).scn < scn:  # not before a kill
                     take_over(taker, lake, until)
@@ -388,11 +426,18 @@ class Merger:
                 applied = until
                 yield _merged(table.name, applied, lake)
         if goal.scn > applied.scn or (goal.scn == applied.scn and goal.batch > applied.batch):
-            merge.run(lake, table, arrivals, applied, goal, read=read)
+            merge.run(lake, table, arrivals, applied, goal, read=read, furthest=furthest)
             yield _merged(table.name, goal, lake)
         if gap is not None:
             detail = f"it lacks changes from SCN {gap.since} on: {gap.cause}. {gap.hint}"
             yield Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=detail)
+
+    def _hands_over(self, table: TableId, scn: int) -> bool:
+        """Whether a name that another table's rows come to at an SCN has rows of its own that go to a third name before: tables swap names
+        so. They would be lost, where it is not due, or in quarantine."""
+        name = self._history.names.of(table)
+        taker, applied = self._history.find(name), self._state.applied(name)
+        return taker is not None and any(applied.scn < at < scn for at, _ in taker.renamed_to)
 
     def _changed(self, lake: LakeTable, table: TableHistory) -> Applied | None:
         """How far a table is to which more was done than the record says (by others, a failed merge); else None."""

@@ -24,7 +24,7 @@ from minercdc.lake.merge.rows import Clear, MergeStep, TableMode, identity
 from minercdc.lake.read.decode import RowDecoder, ScannedRows, TableShape
 from minercdc.lake.read.native_columns import RecordLeft
 from minercdc.lake.stream.change_log import Arrival, ChangeLog
-from minercdc.lake.table.columns import TableColumn, TypeChange, evolution, recommented
+from minercdc.lake.table.columns import CDC, TableColumn, TypeChange, evolution, recommented
 from minercdc.lake.table.format import Applied, LakeTable, LastChanges
 from minercdc.lake.table.history import TableHistory
 
@@ -69,6 +69,7 @@ class TableMerge:
         goal: Applied,
         *,
         read: int = 0,
+        furthest: int = 0,
         again: bool = False,
     ) -> None:
         """Bring `table` from `applied` to `goal`.
@@ -76,6 +77,7 @@ class TableMerge:
         :param lake: its lake table, in the session of the thread; made where there is none.
         :param arrivals: of its topic, all that may be pending.
         :param read: SCN as of which the table was read from Oracle last, 0 for none.
+        :param furthest: SCN up to which the table may have changes already; 0 for `applied`.
         :param again: the first commit replaces what is there by what the change log has.
         :raises LakeError: its topic holds records that are no envelopes of ours; the lake table is not ours, or was made in
             another mode; or rows have neither a key nor a ROWID.
@@ -87,7 +89,7 @@ class TableMerge:
                 hint=f"Rebuild it: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}",
             )
         for stage in self._stages(table, arrivals, applied, goal, mode):
-            work = pending(table, arrivals, applied, stage, truncate=self._truncates, read=read)
+            work = pending(table, arrivals, applied, stage, truncate=self._truncates, read=read, furthest=furthest)
             if table.versions and table.versions[0].since <= work.scn:  # a table at that SCN
                 try:
                     self._run(lake, table, work, stage, mode, again=again)
@@ -163,7 +165,7 @@ class TableMerge:
     ) -> None:
         """One step of `run`."""
         applied = work.applied
-        _refuse_undecodable(table, work, self._log.table.name)
+        refuse_undecodable(table, work, self._log.table.name)
         shape = self._decoder.shape(table.version_at(work.scn))
         key, clear = key_ids(shape), work.clear(table)
         since = key_since(self._decoder, table, work.scn)
@@ -173,6 +175,8 @@ class TableMerge:
             there = None
         if there is not None and clear is None and applied.scn < since <= work.scn:
             old = key_ids(self._decoder.shape(table.version_at(applied.scn)))
+            if not key:
+                refuse_unplaced_rows(table, mode.current(lake.read(), there, old))
             mode.rekey(lake, there, old, Clear(since, table.times.get(since), read=False), applied)
         new = there is None
         target = table.commented(shape.table_columns()) if there is None else self._evolved(lake, table, shape, there, work)
@@ -362,7 +366,11 @@ def _takes_alone(decoder: RowDecoder, table: TableHistory, key: Sequence[str], w
     return is_whole and mode.takes != "commit"
 
 
-def _refuse_undecodable(table: TableHistory, work: Pending, log_name: str) -> None:
+def refuse_undecodable(table: TableHistory, work: Pending, log_name: str) -> None:
+    """Raise LakeError when pending records are no envelopes of ours.
+
+    :param log_name: of the change log, in SQL.
+    """
     if work.undecodable:
         raise LakeError(
             f"topic {table.topic} holds {work.undecodable} records that are not change events of minercdc",
@@ -380,6 +388,18 @@ def refuse_unplaced(table: TableHistory, key: Sequence[str], work: Pending) -> N
         raise LakeError(
             f"{table.name} has no key, and {work.unplaced} of its changes have no ROWID: redo does not contain the ROWID of an INSERT with large values",
             hint="Name columns that identify its rows in message.key.columns; or set lob.enabled=false. Then rebuild the table.",
+        )
+
+
+def refuse_unplaced_rows(table: TableHistory, present: DataFrame) -> None:
+    """Raise LakeError when rows of a table that has no key from now on have no ROWID either: no change would find them.
+
+    :param present: the source's rows in the lake.
+    """
+    if not present.where(f"{CDC}.row_id IS NULL").isEmpty():
+        raise LakeError(
+            f"{table.name} has no key any more, and not all of its rows have a ROWID in the lake: redo does not contain the ROWID of an INSERT with large values",
+            hint=f"Rebuild it: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}",
         )
 
 

@@ -17,7 +17,15 @@ from minercdc.lake.merge.attempts import cause_of
 from minercdc.lake.merge.modes import MODES
 from minercdc.lake.merge.pending import pending, stages
 from minercdc.lake.merge.rows import CDC_TYPE, NEWER, as_rows, cdc_struct, matches
-from minercdc.lake.merge.table_merge import key_ids, reduced, refuse_unplaced, rekeyings
+from minercdc.lake.merge.table_merge import (
+    key_ids,
+    key_since,
+    reduced,
+    refuse_undecodable,
+    refuse_unplaced,
+    refuse_unplaced_rows,
+    rekeyings,
+)
 from minercdc.lake.read.decode import RowDecoder, TableShape
 from minercdc.lake.source.segment_history import history_of
 from minercdc.lake.spark.own_sessions import case_sensitive, few_partitions
@@ -219,6 +227,7 @@ class _Reader:
         truncate = self._lake.minercdc_lake_truncate == "apply"
         work = pending(table, arrivals, applied, goal, truncate=truncate, read=read)
         present = None if work.clears else present
+        refuse_undecodable(table, work, self._log.table.name)
         if not work.rows:
             return present
         key = key_ids(self._decoder.shape(table.version_at(work.scn)))
@@ -228,6 +237,8 @@ class _Reader:
                 hint=f"Wait for the next merge, or read SCN {goal.scn} or an earlier one.",
             )
         refuse_unplaced(table, key, work)
+        if not key and present is not None and key_since(self._decoder, table, work.scn) > applied.scn:
+            refuse_unplaced_rows(table, present)
         rows = self._log.rows().where(work.limits(table.topic).condition())
         changes = reduced(self._decoder, rows, present, table, target, key, work)
         if present is None:

@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,7 +29,7 @@ from minercdc.lake.spark.session import refuse_session
 from minercdc.lake.spark.sql import in_type
 from minercdc.lake.stream.app import own_cause
 from minercdc.lake.table.columns import TableColumn
-from minercdc.lake.table.format import Applied
+from minercdc.lake.table.format import Applied, LakeTable
 from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.history import Field, TableHistories, TableHistory, TableVersion
 from minercdc.lake.table.ownership import claim
@@ -281,7 +281,9 @@ class _Loading:
                 lake.replace(mode.rows(self._changes(task, target, scn), step), target, applied, mode.name)
             else:  # what it keeps of rows that are gone is nowhere else
                 target = evolved(lake, there, target, task.known, self._config.lake.minercdc_lake_type_change)
-                clear, before = Clear(scn, None, read=True), lake.applied() or Applied()
+                clear, before = Clear(scn, None, read=True), _said(lake)
+                # A lake that runs may have merged later changes meanwhile: they stay, and would be there twice if it did that again.
+                applied = max(applied, before, key=lambda one: one.scn)
                 step = MergeStep(target, key, task.key_since, clear, late=False, read=True, applied=before, goal=applied)
                 mode.merge(lake, self._changes(task, target, scn), step)
         table = Entry("table", task.name, lake.reached(applied), applied.scn, applied.batch)
@@ -349,6 +351,13 @@ class _Loading:
             ended.set()
             watcher.join()
             context.setJobGroup("", "")
+
+
+def _said(lake: LakeTable) -> Applied:
+    """How far a table is; SCN 0 where that is not known."""
+    with suppress(LakeError):
+        return lake.applied() or Applied()
+    return Applied()
 
 
 def _tasks_done(spark: SparkSession, group: str, ranges: int) -> int:

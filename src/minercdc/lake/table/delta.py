@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.lake import Format, Mode
@@ -54,7 +54,7 @@ from minercdc.lake.table.format import (
     source_properties,
 )
 from minercdc.lake.table.native_delta.data_file import CODECS
-from minercdc.lake.table.native_delta.log import LiveFiles, said_in
+from minercdc.lake.table.native_delta.log import LiveFiles, info_of
 from minercdc.lake.table.native_delta.merge import DeltaMerge
 from minercdc.lake.table.native_delta.schema import schema_of
 from minercdc.lake.table.native_delta.transaction import DeltaTransaction, UnknownDelta
@@ -330,21 +330,46 @@ class DeltaTable:
             self._enable(DELETION_VECTORS)
 
     def applied(self) -> Applied | None:
-        """What the newest commit of the lake says; None when there is none. The table has to be there."""
+        """See `LakeTable`."""
+        until: int | None = None
+        for version, info in self._commits():
+            if until is not None and version > until:
+                continue
+            if info.get("operation") == "RESTORE":  # by another program: the table is as it was at an earlier version
+                until = self._restored(version, info)
+            elif (found := Applied.from_json(info.get("userMetadata"))) is not None:
+                return found
+        return None
+
+    def _restored(self, version: int, info: Mapping[str, Any]) -> int:
+        """The version that RESTORE has brought back.
+
+        :param version, info: of its commit, as `_commits` gives them.
+        """
+        given = info.get("operationParameters") or {}
+        if given.get("version") is None:  # the text of a time, in the time zone of that program
+            raise LakeError(
+                f"the Delta table at {self.path} was set back to a time by another program in version {version}: RESTORE",
+                hint="Rebuild it: minercdc lake rebuild CONFIG --table TABLE. The lake follows RESTORE .. TO VERSION AS OF.",
+            )
+        return int(given["version"])
+
+    def _commits(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Numbers of the commits that the log has, the newest first, each with what it says of itself."""
         files = HadoopFiles(self._spark, self.path)
-        newest = self.newest_version()
-        for version in range(newest, max(newest - _NEWEST, -1), -1):
+        newest = version = self.newest_version()
+        while version > max(newest - _NEWEST, -1):
             content = files.read(f"_delta_log/{version:020}.json")
             if content is None:
                 break
-            if (found := Applied.from_json(said_in(content))) is not None:
-                return found
-            if version == 0:
-                return None
-        for row in self._spark.sql(f"DESCRIBE HISTORY {self.name}").select("userMetadata").collect():
-            if (found := Applied.from_json(row[0])) is not None:
-                return found
-        return None
+            yield version, info_of(content)
+            version -= 1
+        if version < 0:
+            return
+        names = ("version", "operation", "operationParameters", "userMetadata")
+        older = self._spark.sql(f"DESCRIBE HISTORY {self.name}").where(f"version <= {version}").select(*names)
+        for row in older.collect():
+            yield int(row["version"]), row.asDict()
 
     def version(self) -> int:
         """Number of the newest version that this process knows: its own last commit, or a later one; else `NO_TABLE`."""

@@ -221,7 +221,11 @@ class LakeTable(Protocol):
         """
 
     def applied(self) -> Applied | None:
-        """What the newest commit of the lake says; None when there is none. The table has to be there."""
+        """What the newest commit of the lake says, of those that the table has been set back to where another program did that; None when
+        there is none. The table has to be there.
+
+        :raises LakeError: it is not known which ones these are.
+        """
 
     def version(self) -> int:
         """The newest version that this process knows: of its own last commit, or a later one; `NO_TABLE` for no table."""

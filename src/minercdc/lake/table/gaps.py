@@ -5,13 +5,14 @@
     records of its topic are lost      deleted topic, or retention        until the table is read again
     the connector leaves rows out      suspended, or not read yet         until the connector has read the table again
 
-A table is read again by an initial snapshot, `lake snapshot` or `lake rebuild`. A CREATE TABLE ends the first three.
+A table is read again by an initial snapshot, `lake snapshot` or `lake rebuild`. A CREATE TABLE ends the first three. Where records that are
+lost may be of that snapshot, or of changes after it or the CREATE, it ends nothing.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from minercdc.lake.table.history import TableHistory
@@ -52,8 +53,9 @@ def kept_since(table: TableHistory, noted: Sequence[Entry], scn: int) -> int | N
     since = max((at for at in (*table.reads, *table.created) if at <= scn), default=None)
     if since is None or any(since <= at <= scn for at, _ in table.renamed_from):
         return None
-    lost = [at for at, _ in table.lost + table.moved] + [e.scn for e in noted if e.kind == "lost" and e.name == table.topic]
-    return None if any(since <= at <= scn for at in lost) else since
+    losses = [(at, at) for at, _ in table.lost + table.moved]
+    losses += [(e.scn, max(e.scn, e.version)) for e in _losses(noted) if e.name == table.topic]
+    return None if any(begin <= scn and since <= end for begin, end in losses) else since
 
 
 def gap_at(table: TableHistory, noted: Sequence[Entry], scn: int, *, by_rowid: bool) -> Gap | None:
@@ -67,21 +69,69 @@ def gap_at(table: TableHistory, noted: Sequence[Entry], scn: int, *, by_rowid: b
     names = (table.name, table.topic)
     # What happened to an earlier name counts up to the rename. The connector renames what is suspended by itself.
     mine = [e for e in noted if e.name in names or (e.kind in ("lost", "read") and e.scn < table.earlier.get(e.name, 0))]
-    read = [*table.reads, *table.created, *(entry.scn for entry in mine if entry.kind == "read")]
-    final = [gap for gap in _final(table, mine, by_rowid=by_rowid) if gap.since <= scn]
-    left = [gap for gap in final if not any(gap.since <= at <= scn for at in read)]
-    return min([*left, *_left_out(mine, scn)], key=lambda gap: gap.since, default=None)
+    final = [
+        gap for gap, ends in _final(table, mine, by_rowid=by_rowid) if gap.since <= scn and not any(e <= scn for e in ends)
+    ]
+    return min([*final, *_left_out(mine, scn)], key=lambda gap: gap.since, default=None)
 
 
-def _final(table: TableHistory, noted: Sequence[Entry], *, by_rowid: bool) -> Iterator[Gap]:
+def _final(table: TableHistory, noted: Sequence[Entry], *, by_rowid: bool) -> Iterator[tuple[Gap, list[int]]]:
+    """Each gap, with the SCNs at which it ends.
+
+    :param noted: of the table, in order.
+    """
     rebuild = f"Read it again: minercdc lake rebuild CONFIG --table {shlex.quote(table.name)}"
+    known, read = [*table.reads, *table.created], [entry for entry in noted if entry.kind == "read"]
+    own = [entry.scn for entry in read if entry.name == table.name]
+    came = [scn for scn, _ in table.renamed_from]  # other rows, in the place of those of before
     for scn, ddl in table.lost:
-        yield Gap(scn, f"rows were removed or added at SCN {scn} without redo: {ddl}", rebuild)
+        yield Gap(scn, _removed(scn, ddl), rebuild), _since(scn, [*known, *own, *came])
     for scn, ddl in table.moved if by_rowid else ():
-        yield Gap(scn, f"it has no key, and the ROWIDs of its rows changed at SCN {scn}: {ddl}", rebuild)
+        yield Gap(scn, _moved(scn, ddl), rebuild), _since(scn, [*known, *own, *came])
+    for one in table.handed:
+        if by_rowid or not one.moved:
+            cause = (_moved if one.moved else _removed)(one.scn, one.ddl)
+            before = [entry.scn for entry in read if entry.name != table.name and one.scn <= entry.scn < one.at]
+            yield Gap(one.at, cause, rebuild), [*_since(one.at, [*known, *own]), *_since(one.at + 1, came), *before]
+    for loss in _losses(noted):
+        # Before the rows came to this name, it was another table's.
+        taken = 0 if loss.name in (table.name, table.topic) else table.earlier.get(loss.name, 0)
+        # What an initial snapshot read, and what came after it or a CREATE TABLE, may be among the records that are lost.
+        ends = _since(max(loss.scn, loss.version + 1, taken), known)
+        # A table that was read from Oracle before the loss was met may lack changes after that.
+        begun = next(i for i, entry in enumerate(noted) if entry.kind == "lost" and _place(entry) == _place(loss))
+        mine = [
+            i for i, entry in enumerate(noted) if entry.kind == "read" and (entry.name != table.name or entry.scn >= taken)
+        ]
+        ends += _since(max(loss.scn, loss.version), [noted[i].scn for i in mine if i < begun])
+        ends += _since(loss.scn, [noted[i].scn for i in mine if i > begun])
+        yield Gap(loss.scn, loss.detail, rebuild), ends
+
+
+def _removed(scn: int, ddl: str) -> str:
+    return f"rows were removed or added at SCN {scn} without redo: {ddl}"
+
+
+def _moved(scn: int, ddl: str) -> str:
+    return f"it has no key, and the ROWIDs of its rows changed at SCN {scn}: {ddl}"
+
+
+def _since(scn: int, scns: Iterable[int]) -> list[int]:
+    return [one for one in scns if one >= scn]
+
+
+def _place(loss: Entry) -> tuple[str, int, str]:
+    return loss.name, loss.scn, loss.detail
+
+
+def _losses(noted: Iterable[Entry]) -> Iterable[Entry]:
+    """The entries of kind `lost`, one of each loss: that which knows the first record that is left, if there is one."""
+    found: dict[tuple[str, int, str], Entry] = {}
     for entry in noted:
         if entry.kind == "lost":
-            yield Gap(entry.scn, entry.detail, rebuild)
+            known = found.get(_place(entry), entry)
+            found[_place(entry)] = min(known, entry, key=lambda one: one.version)
+    return found.values()
 
 
 def _left_out(noted: Sequence[Entry], scn: int) -> Iterator[Gap]:

@@ -13,7 +13,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from minercdc.capture.table_selection import captured_by, table_filters, table_names
 from minercdc.config.load import ConnectorConfig
@@ -68,6 +68,20 @@ class TableVersion:
     ddl: str = ""
 
 
+class Handed(NamedTuple):
+    """DDL that rows were changed by without redo, before a RENAME brought them.
+
+    :param at: SCN of the RENAME.
+    :param scn, ddl: of the DDL.
+    :param moved: it gave rows other ROWIDs; else it removed or brought rows.
+    """
+
+    at: int
+    scn: int
+    ddl: str
+    moved: bool
+
+
 @dataclass(slots=True)
 class TableHistory:
     """What happened to one table name.
@@ -78,8 +92,9 @@ class TableHistory:
     :ivar truncated: SCNs of TRUNCATE TABLE: rows changed before are gone.
     :ivar snapshots: SCNs at which the structure was read again by a snapshot, which may have read all rows again.
     :ivar reads: SCNs as of which an initial snapshot read all rows: older ones that it did not find are gone.
-    :ivar lost: (SCN, statement) of partition DDL that removed or brought rows without redo of them; of earlier names, too.
-    :ivar moved: (SCN, statement) of DDL that gave rows other ROWIDs; of earlier names, too.
+    :ivar lost: (SCN, statement) of partition DDL that removed or brought rows without redo of them.
+    :ivar moved: (SCN, statement) of DDL that gave rows other ROWIDs.
+    :ivar handed: what was in `lost` and `moved` under earlier names, and no snapshot had read again when the rows came to this one.
     :ivar earlier: names of table and topic that its rows had earlier -> SCN of the rename.
     :ivar renamed_from, renamed_to: (SCN, the table whose rows this one took over, or that took over its rows).
     :ivar dropped: SCNs of DROPs, of renames to another name, and of initial snapshots that did not find it.
@@ -97,6 +112,7 @@ class TableHistory:
     reads: list[int] = field(default_factory=list)
     lost: list[tuple[int, str]] = field(default_factory=list)
     moved: list[tuple[int, str]] = field(default_factory=list)
+    handed: list[Handed] = field(default_factory=list)
     earlier: dict[str, int] = field(default_factory=dict)
     renamed_from: list[tuple[int, TableId]] = field(default_factory=list)
     renamed_to: list[tuple[int, TableId]] = field(default_factory=list)
@@ -344,8 +360,13 @@ class TableHistories:
             replace(version, since=scn, schema=replace(version.schema, id=new)) for version in source.versions[-1:]
         ]
         target.earlier |= {**source.earlier, source.name: scn, source.topic: scn}
-        target.lost += source.lost
-        target.moved += source.moved
+        # Of a name that rows came to by a RENAME before, what happened under it earlier was done to others.
+        came = max((at for at, _ in source.renamed_from), default=0)
+        begun = max((at for at in (*source.reads, *source.created)), default=0)
+        own = [Handed(scn, at, ddl, moved=False) for at, ddl in source.lost]
+        own += [Handed(scn, at, ddl, moved=True) for at, ddl in source.moved]
+        target.handed += [one for one in own if one.scn > max(begun, came)]
+        target.handed += [one._replace(at=scn) for one in source.handed if one.at == came > begun]
         source.renamed_to.append((scn, new))
         source.dropped.append(scn)
 

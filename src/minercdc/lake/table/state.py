@@ -5,7 +5,8 @@
     kind = 'trimmed'    SCNs below `scn` can no longer be read: the change log, or older versions, are being removed
     kind = 'failed'     table `name` is quarantined since `at` for `detail`; a later 'table' row ends it
     kind = 'topic'      topic `name` has Kafka's id `detail`
-    kind = 'lost'       records of topic `name` that were committed at or after `scn` are lost for `detail`
+    kind = 'lost'       records of topic `name` that were committed at or after `scn` are lost for `detail`; where `version` is not 0, none
+                        after SCN `version`, at which the first record that is left was committed
     kind = 'read'       table `name` was read from Oracle as of `scn`
     kind = 'suspended'  the connector leaves out rows of table `name` from commit SCN `scn` on for `detail`
     kind = 'resumed'    what was left out of table `name` is in the records up to `scn`
@@ -34,6 +35,9 @@ _NAMES = tuple(column.split()[0] for column in _COLUMNS.split(", "))  # those of
 _APPENDS_OF_SPARK = 50
 _MOST_BYTES = 64 * 1024 * 1024  # that are read with no Spark job
 
+NONE_LEFT = (1 << 63) - 1
+"""In place of the SCN of the first record that is left, while there is none."""
+
 NOTED = frozenset(["lost", "read", "suspended", "resumed"])
 
 
@@ -57,6 +61,8 @@ class LakeState:
     :ivar complete: the newest complete SCN; 0 before the initial snapshot is complete.
     :ivar batch: the batches of the change log up to this one are complete with it.
     :ivar tables: name of a table -> the entry of its newest version.
+    :ivar furthest: name of a table -> the highest SCN that it was recorded at: it may have changes up to there, where it is at a lower one
+        now, as after `lake rebuild` beside a running lake.
     :ivar failed: name of a table -> reason of its quarantine.
     :ivar trimmed: SCNs below it cannot be read any more; 0 when all can.
     :ivar topics: topic -> Kafka's id of it, '' for one that is gone.
@@ -66,6 +72,7 @@ class LakeState:
     complete: int = 0
     batch: int = 0
     tables: dict[str, Entry] = field(default_factory=dict)
+    furthest: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     trimmed: int = 0
     topics: dict[str, str] = field(default_factory=dict)
@@ -82,6 +89,7 @@ class LakeState:
             self.complete, self.batch = entry.scn, entry.batch
         elif entry.kind == "table":
             self.tables[entry.name] = entry
+            self.furthest[entry.name] = max(self.furthest.get(entry.name, 0), entry.scn)
             self.failed.pop(entry.name, None)
         elif entry.kind == "failed":
             self.failed[entry.name] = entry.detail
@@ -91,6 +99,12 @@ class LakeState:
             self.topics[entry.name] = entry.detail
         elif entry.kind in NOTED:
             self.noted.append(entry)
+
+    def open_losses(self, topic: str) -> list[Entry]:
+        """The losses of a topic of which no record is known that is left."""
+        mine = [entry for entry in self.noted if entry.kind == "lost" and entry.name == topic]
+        ended = {(entry.scn, entry.detail) for entry in mine if entry.version != NONE_LEFT}
+        return [entry for entry in mine if (entry.scn, entry.detail) not in ended]
 
 
 def time_of(micros: int) -> datetime:

@@ -143,11 +143,17 @@ def _commit_name(version: int) -> str:
 
 def said_in(commit: bytes) -> str | None:
     """The `userMetadata` of a commit, as its file in the log has it; None for none."""
+    found = info_of(commit).get("userMetadata")
+    return None if found is None else str(found)
+
+
+def info_of(commit: bytes) -> Mapping[str, Any]:
+    """What a commit says of itself, as its file in the log has it; {} for nothing."""
     for line in commit.splitlines():
         if b'"commitInfo"' in line and "commitInfo" in (action := json.loads(line)):
-            found = action["commitInfo"].get("userMetadata")
-            return None if found is None else str(found)
-    return None
+            found: Mapping[str, Any] = action["commitInfo"]
+            return found
+    return {}
 
 
 def _data_file(action: Mapping[str, Any]) -> DataFile:
