@@ -56,11 +56,11 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
 
     :raises ConfigError: the lake is another connector's, the topics have numbers as doubles (decimal.handling.mode), Spark's
         Kafka client lacks a setting of `minercdc.kafka.client.*`, a certificate cannot be read, or as `refuse_unread_sinks` and `TopicNames`.
-    :raises LakeError: the session is one of Spark Connect, or of a Spark before 4.0, the records are in a form that the lake does not
+    :raises LakeError: the session is one of Spark Connect, of a Spark before 4.0, or without the format, the records are in a form that the lake does not
         read, Spark lacks Avro where the topics are in it, or a lake table was deleted that the change log cannot make again.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     """
-    refuse_session(spark)
+    refuse_session(spark, config)
     refuse_unsupported_modes(config.values)
     refuse_unread_sinks(config)
     claim(spark, config)
