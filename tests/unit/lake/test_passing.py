@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from minercdc.lake.stream.passing import LateStarts, hides_outcome, started_late
+from types import SimpleNamespace
+from typing import Any
+
+from minercdc.lake.stream.app import Lake
+from minercdc.lake.stream.passing import LateStarts, hides_outcome, of_another_lake, started_late
 
 OF_QUERY = "[STREAM_FAILED] Query [id = 1] terminated with exception: "
 
@@ -18,6 +22,26 @@ def test_a_python_process_that_came_late_is_told_from_one_that_failed() -> None:
     assert not started_late(
         f"{OF_QUERY}[PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR] Failed when Python streaming data source latestOffset"
     )
+
+
+def test_a_second_lake_is_told_from_a_checkpoint_that_cannot_be_written() -> None:
+    assert of_another_lake(
+        f"{OF_QUERY}Multiple streaming queries are concurrently using file:/lake/_checkpoint/offsets. SQLSTATE: XXKST"
+    )
+    assert of_another_lake(
+        f"{OF_QUERY}[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 4."
+    )
+    assert not of_another_lake(f"{OF_QUERY}Permission denied: file:/lake/_checkpoint/offsets/4")
+
+
+def test_a_second_lake_ends_with_what_the_first_one_keeps() -> None:
+    lake: Any = Lake.__new__(Lake)
+    lake._paths = SimpleNamespace(root="/lake", checkpoint="/lake/_checkpoint")
+    error = lake._ended(f"{OF_QUERY}Multiple streaming queries are concurrently using file:/lake/_checkpoint/offsets.")
+    assert str(error).startswith(
+        "MC-8001: another process keeps the lake at /lake: it has written the checkpoint /lake/_checkpoint"
+    )
+    assert str(lake._ended(f"{OF_QUERY}no space\n\tat a.B")) == f"MC-8001: the lake's stream ended: {OF_QUERY}no space"
 
 
 def test_late_starts_are_tried_again_until_there_are_too_many_in_a_row() -> None:

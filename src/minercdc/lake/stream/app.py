@@ -24,7 +24,7 @@ from minercdc.lake.spark.own_sessions import prefer_few_partitions, prefer_zstd
 from minercdc.lake.spark.session import refuse_session
 from minercdc.lake.stream.driver_scans import DriverScans
 from minercdc.lake.stream.marks import Ends, Mark, until_mark
-from minercdc.lake.stream.passing import LateStarts, hides_outcome
+from minercdc.lake.stream.passing import LateStarts, hides_outcome, of_another_lake
 from minercdc.lake.stream.record_source import refuse_unread_sinks, source_of
 from minercdc.lake.stream.watching import StreamWatch
 from minercdc.lake.table.format import READERS_TIME
@@ -309,9 +309,21 @@ class Lake:
                     self._start_again(error)
                 self._raise_failure()
         except StreamingQueryException as error:
-            raise LakeError(f"the lake's stream ended: {first_cause(str(error))}") from error
+            log.debug(
+                "the stream ended", exc_info=True
+            )  # Spark's own log does not have it (`local/spark-log4j2.properties`)
+            raise self._ended(str(error)) from error
         finally:
             self.stop()
+
+    def _ended(self, cause: str) -> LakeError:
+        """The error that the stream has ended, by the text of Spark's."""
+        if of_another_lake(cause):
+            return LakeError(
+                f"another process keeps the lake at {self._paths.root}: it has written the checkpoint {self._paths.checkpoint}",
+                hint="Run `minercdc lake` once for a lake. Nothing is lost: the other one goes on.",
+            )
+        return LakeError(f"the lake's stream ended: {first_cause(cause)}")
 
     def stop(self) -> None:
         """Stop the stream; then wait for the merges of all tables that are due in the present round, and for the table that
