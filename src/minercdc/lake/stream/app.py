@@ -96,6 +96,7 @@ class Lake:
         self._turn = threading.Lock()  # of what marks and merges
         self._failure: Exception | None = None
         self._batch_failure: Exception | None = None
+        self._ending = False
         self._appended = self._restarted = -1  # numbers of micro-batches
         self._late = LateStarts()
         self.query: StreamingQuery = self._started()
@@ -144,6 +145,11 @@ class Lake:
             self._append(records, number)
         except Exception as error:
             self._batch_failure = error
+            if self._ending:
+                log.debug("micro-batch %s was interrupted", number, exc_info=True)
+                # Spark seeks in the text of an error of py4j whether it is one of an interruption, by an expression that overflows the stack of
+                # its thread.
+                raise LakeError("the lake is stopped") from None
             raise
         self._appended = number
         self._wake.set()
@@ -328,6 +334,7 @@ class Lake:
     def stop(self) -> None:
         """Stop the stream; then wait for the merges of all tables that are due in the present round, and for the table that
         the maintenance is at. Safe to call twice."""
+        self._ending = True
         self.query.stop()
         self._spark.streams.removeListener(self._watch)
         self._stop.set()
