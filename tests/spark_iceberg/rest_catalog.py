@@ -1,12 +1,17 @@
 """An Iceberg REST catalog for tests: Iceberg's own servlet over a JDBC catalog on SQLite, in a JVM that ends with the test; and a catalog that
-refuses everyone."""
+refuses everyone.
+
+By hand, until Ctrl-C: `python -m tests.spark_iceberg.rest_catalog DIRECTORY PORT`.
+"""
 
 from __future__ import annotations
 
 import http.server
 import json
 import os
+import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from types import TracebackType
@@ -138,3 +143,13 @@ class RefusingCatalog:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+if __name__ == "__main__":
+    place = Path(sys.argv[1]).absolute()
+    place.mkdir(parents=True, exist_ok=True)
+    stopping = {signal.SIGINT, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
+    with RestCatalog(place, int(sys.argv[2])) as catalog:
+        print(f"ready {catalog.uri}", flush=True)
+        signal.sigwait(stopping)

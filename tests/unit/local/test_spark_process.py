@@ -36,11 +36,28 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MINERCDC_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    monkeypatch.setattr(spark, "find_java", lambda: java)
+    monkeypatch.setattr(spark, "find_java", lambda **_: java)
     monkeypatch.setattr(
         spark, "_PREFIX", "minercdc-spark-test"
     )  # or the JVM of the session that tests share would be killed, too
     return prepare_java() / "bin" / "java"
+
+
+@pytest.mark.parametrize(("installed", "newest"), [("4.1.4", 22), ("4.2.0", None)])
+def test_spark_gets_no_java_that_is_too_new_for_it(
+    installed: str, newest: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def find_java(newest: int | None, program: str) -> Path:
+        asked.append((newest, program))
+        return tmp_path / "java"
+
+    monkeypatch.setenv("MINERCDC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(spark, "installed_spark", lambda: installed)
+    monkeypatch.setattr(spark, "find_java", find_java)
+    prepare_java()
+    assert asked == [(newest, f"Spark {installed}")]
 
 
 @contextmanager

@@ -264,7 +264,9 @@ def optimize(config: ConfigFile, table: OneTable = None, as_json: AsJson = False
         sys.stdout.write(pasteable(f"{one.name}: {one.failure or f'{files} -> {sizes}'}\n"))
 
     with _spark(loaded, stop) as spark:
-        found = Maintenance(spark, loaded).run(table, done)
+        maintenance = Maintenance(spark, loaded)
+        maintenance.refuse_absent()
+        found = maintenance.run(table, done)
     if as_json:
         print_json(
             [

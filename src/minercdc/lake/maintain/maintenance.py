@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
 from minercdc.lake.maintain.retention import Cut, cut, thinned, versions
 from minercdc.lake.merge.attempts import cause_of
 from minercdc.lake.merge.table_merge import key_ids
@@ -31,6 +32,7 @@ from minercdc.lake.table.format import NO_TABLE, READERS_TIME, Applied, LakeTabl
 from minercdc.lake.table.formats import format_of
 from minercdc.lake.table.history import TableHistory
 from minercdc.lake.table.ownership import refuse_others
+from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.state import Entry, StateTable, state_of
 
 if TYPE_CHECKING:
@@ -83,6 +85,11 @@ class Maintenance:
         self._clock = clock
         self._versions: dict[str, int] = {}  # when it was maintained last
 
+    def refuse_absent(self) -> None:
+        """Raises LakeError when there is no lake, as for a path that is mistyped: `run` does nothing then."""
+        if not self._state.exists():
+            raise LakeError(f"there is no lake at {LakePaths(self._config).root}", hint="Start it: minercdc lake CONFIG")
+
     def run(
         self,
         name: str | None = None,
@@ -96,6 +103,7 @@ class Maintenance:
         :param name: of the only tables (`TableNames.given`); None for all.
         :param done: called after each table.
         :param stopped: whether to leave the rest for the next time; looked at before each table.
+        :raises LakeError: there is no table of the name.
         :raises SinkError, SchemaHistoryError: the schema history cannot be read.
         :raises ConfigError: the lake is another connector's, or as `TableHistories.refresh`.
         """
@@ -103,6 +111,8 @@ class Maintenance:
         if not self._state.exists():
             return []
         self._history.refresh()
+        if name is not None and not self._history.given(name):
+            raise self._history.unknown(name)
         entries = self._thinned(self._state.entries())
         removed = cut(entries, self._clock() - self._retention)
         if removed is not None and removed.scn > max((e.scn for e in entries if e.kind == "trimmed"), default=-1):

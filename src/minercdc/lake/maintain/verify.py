@@ -123,7 +123,8 @@ def verify(
     comparison = _Comparison(session, config, lake)
     names = [name for name in comparison.names() if table is None or comparison.is_given(table, name)]
     if table is not None and not names:
-        raise LakeError(f"neither the lake nor Oracle has a table {table} at SCN {lake.scn}")
+        there = ", ".join(comparison.names()) or "none"
+        raise LakeError(f"neither the lake nor Oracle has a table {table} at SCN {lake.scn}", hint=f"Tables there: {there}.")
     found = []
     for large in (False, True):
         compile_code(session, wanted=large)

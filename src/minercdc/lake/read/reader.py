@@ -93,11 +93,11 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     :param scn: None for the newest complete one.
     :raises LakeError: there is no lake, it is not complete up to this SCN yet, no longer keeps what it takes to read it, or
         has a new snapshot since, with unknown commits before it; the records are in a form that is not read back; or the session
-        is one of Spark Connect, or of a Spark before 4.0.
+        is one of Spark Connect, of a Spark before 4.0, or without the format.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     :raises ConfigError: the configuration names no brokers, or `topic.naming.strategy` a function that cannot be loaded.
     """
-    refuse_session(spark)
+    refuse_session(spark, config)
     with few_partitions(spark):
         return _tables(spark, config, scn)
 

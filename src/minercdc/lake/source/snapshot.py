@@ -141,11 +141,11 @@ def snapshot(
     :param progress: receives how far reading is; None for no display.
     :raises ConfigError: the configuration cannot be used, as where the topics have numbers as doubles (decimal.handling.mode).
     :raises LakeError: there is no such table, the lake has a table up to a later SCN, the records are in a form that is not read
-        back, or the session is one of Spark Connect, or of a Spark before 4.0.
+        back, or the session is one of Spark Connect, of a Spark before 4.0, or without the format.
     :raises MinerCdcError: the database, Kafka or the schema history cannot be used. What fails for one table only, such as a table
         in its place that is not the lake's, is in its `failure`.
     """
-    refuse_session(spark)
+    refuse_session(spark, config)
     return _Loading(spark, config, progress or _NoProgress()).run(scn, table, coverage, tries)
 
 

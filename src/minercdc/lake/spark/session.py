@@ -8,8 +8,9 @@ neither, or a master `local..`        threads of a JVM on this machine, two by d
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from minercdc.config.load import ConnectorConfig
@@ -27,6 +28,8 @@ OLDEST_SPARK = 4
 """The first major version of Spark that the lake runs on."""
 
 _KAFKA_CLASS = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
+_MADE_FOR = re.compile(r"(?:delta-spark_|iceberg-spark-runtime-)(\d+\.\d+)_")
+"""The Spark that a format's jar is made for, in its name."""
 _CONNECT = (
     "Spark Connect is not supported: the lake calls Delta's log and Hadoop's file systems in the driver's JVM, which a Connect client"
     " does not have"
@@ -41,7 +44,7 @@ def session(config: ConnectorConfig, *, advance: Advance | None = None) -> Spark
 
     :param advance: called with the jars done and the jars in all while they are fetched.
     :raises ConfigError: the settings, or SPARK_REMOTE, are for Spark Connect.
-    :raises LakeError: spark-submit was not given the format or the Kafka source.
+    :raises LakeError: spark-submit was not given the format for its Spark, or the Kafka source.
     :raises LocalServiceError: PySpark, a jar or Java is missing, or Spark did not start.
     :raises OSError: the cache of jars cannot be written.
     :raises ValueError: Python's file of trusted authorities holds no certificates, and jars have to be fetched.
@@ -63,8 +66,9 @@ def session(config: ConnectorConfig, *, advance: Advance | None = None) -> Spark
     return cluster_spark(name, python=python, advance=advance, settings={**_needed(lake), **settings}, form=lake.name)
 
 
-def refuse_session(spark: SparkSession) -> None:
-    """Raises LakeError for a session that cannot have a lake: one of Spark Connect, or of a Spark that is too old."""
+def refuse_session(spark: SparkSession, config: ConnectorConfig) -> None:
+    """Raises LakeError for a session that cannot have this lake: one of Spark Connect, of a Spark that is too old, or without the format's jars
+    for its Spark; as `spark_jars` where a Spark has none."""
     if is_connect(spark):
         raise LakeError(_CONNECT, hint=_CONNECT_HINT)
     if int(spark.version.split(".")[0]) < OLDEST_SPARK:
@@ -72,6 +76,31 @@ def refuse_session(spark: SparkSession) -> None:
             f"the lake needs Spark {OLDEST_SPARK}.0 or later, and this session is one of Spark {spark.version}",
             hint="Install 'minercdc[lake]'; on Spark 3.5 minercdc.lake.read_changes reads the topics.",
         )
+    lake = format_of(config)
+    _refuse_jars(spark, lake, [lake.java_class])
+
+
+def _refuse_jars(spark: SparkSession, lake: TableFormat, classes: Sequence[str]) -> None:
+    """Raises LakeError where classes are missing, or the format's jar is one for another Spark, which fails with errors of Java's linker."""
+    missing = [one for one in classes if not has_class(spark, one)]
+    jar = "" if missing else _jar_of(spark, lake.java_class)
+    made_for = _MADE_FOR.search(jar)
+    if missing:
+        problem = f"Spark does not have {', '.join(missing)}"
+    elif made_for is not None and made_for[1] != ".".join(spark.version.split(".")[:2]):
+        problem = f"Spark {spark.version} has {lake.name.capitalize()} for Spark {made_for[1]}: {jar}"
+    else:
+        return
+    from minercdc.local.spark_artifacts import spark_jars
+
+    packages = ",".join(spark_jars(spark.version, lake.name))
+    raise LakeError(problem, hint=f"spark-submit --packages {packages} ...")
+
+
+def _jar_of(spark: Any, name: str) -> str:
+    """The file that the driver's JVM has a class from; '' where it does not say."""
+    source = spark._jvm.org.apache.spark.util.Utils.classForName(name, False, False).getProtectionDomain().getCodeSource()
+    return "" if source is None or source.getLocation() is None else str(source.getLocation().getPath())
 
 
 def is_connect(spark: SparkSession) -> bool:
@@ -96,12 +125,7 @@ def _submitted(name: str, lake: TableFormat, settings: Mapping[str, str]) -> Spa
     except (PySparkException, OSError, RuntimeError) as error:
         raise LocalServiceError(f"Spark did not start: {error}") from None
     prefer_few_partitions(spark)
-    missing = [one for one in (lake.java_class, _KAFKA_CLASS) if not has_class(spark, one)]
-    if missing:
-        from minercdc.local.spark_artifacts import spark_jars
-
-        packages = ",".join(spark_jars(spark.version, lake.name))
-        raise LakeError(f"Spark does not have {', '.join(missing)}", hint=f"spark-submit --packages {packages} ...")
+    _refuse_jars(spark, lake, [lake.java_class, _KAFKA_CLASS])
     return spark
 
 

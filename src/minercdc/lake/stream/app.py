@@ -24,7 +24,7 @@ from minercdc.lake.spark.own_sessions import prefer_few_partitions, prefer_zstd
 from minercdc.lake.spark.session import refuse_session
 from minercdc.lake.stream.driver_scans import DriverScans
 from minercdc.lake.stream.marks import Ends, Mark, until_mark
-from minercdc.lake.stream.passing import LateStarts, hides_outcome
+from minercdc.lake.stream.passing import LateStarts, hides_outcome, of_another_lake
 from minercdc.lake.stream.record_source import refuse_unread_sinks, source_of
 from minercdc.lake.stream.watching import StreamWatch
 from minercdc.lake.table.format import READERS_TIME
@@ -56,11 +56,11 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
 
     :raises ConfigError: the lake is another connector's, the topics have numbers as doubles (decimal.handling.mode), Spark's
         Kafka client lacks a setting of `minercdc.kafka.client.*`, a certificate cannot be read, or as `refuse_unread_sinks` and `TopicNames`.
-    :raises LakeError: the session is one of Spark Connect, or of a Spark before 4.0, the records are in a form that the lake does not
+    :raises LakeError: the session is one of Spark Connect, of a Spark before 4.0, or without the format, the records are in a form that the lake does not
         read, Spark lacks Avro where the topics are in it, or a lake table was deleted that the change log cannot make again.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     """
-    refuse_session(spark)
+    refuse_session(spark, config)
     refuse_unsupported_modes(config.values)
     refuse_unread_sinks(config)
     claim(spark, config)
@@ -96,6 +96,7 @@ class Lake:
         self._turn = threading.Lock()  # of what marks and merges
         self._failure: Exception | None = None
         self._batch_failure: Exception | None = None
+        self._ending = False
         self._appended = self._restarted = -1  # numbers of micro-batches
         self._late = LateStarts()
         self.query: StreamingQuery = self._started()
@@ -144,6 +145,11 @@ class Lake:
             self._append(records, number)
         except Exception as error:
             self._batch_failure = error
+            if self._ending:
+                log.debug("micro-batch %s was interrupted", number, exc_info=True)
+                # Spark seeks in the text of an error of py4j whether it is one of an interruption, by an expression that overflows the stack of
+                # its thread.
+                raise LakeError("the lake is stopped") from None
             raise
         self._appended = number
         self._wake.set()
@@ -309,13 +315,26 @@ class Lake:
                     self._start_again(error)
                 self._raise_failure()
         except StreamingQueryException as error:
-            raise LakeError(f"the lake's stream ended: {first_cause(str(error))}") from error
+            log.debug(
+                "the stream ended", exc_info=True
+            )  # Spark's own log does not have it (`local/spark-log4j2.properties`)
+            raise self._ended(str(error)) from error
         finally:
             self.stop()
+
+    def _ended(self, cause: str) -> LakeError:
+        """The error that the stream has ended, by the text of Spark's."""
+        if of_another_lake(cause):
+            return LakeError(
+                f"another process keeps the lake at {self._paths.root}: it has written the checkpoint {self._paths.checkpoint}",
+                hint="Run `minercdc lake` once for a lake. Nothing is lost: the other one goes on.",
+            )
+        return LakeError(f"the lake's stream ended: {first_cause(cause)}")
 
     def stop(self) -> None:
         """Stop the stream; then wait for the merges of all tables that are due in the present round, and for the table that
         the maintenance is at. Safe to call twice."""
+        self._ending = True
         self.query.stop()
         self._spark.streams.removeListener(self._watch)
         self._stop.set()

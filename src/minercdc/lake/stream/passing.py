@@ -1,4 +1,5 @@
-"""Errors by which Spark ends the stream's query though nothing is wrong with records or tables: the query is started again."""
+"""Errors by which Spark ends the stream's query though nothing is wrong with records or tables: the query is started again, but where another
+lake writes its checkpoint."""
 
 from __future__ import annotations
 
@@ -20,6 +21,11 @@ def started_late(text: str) -> bool:
     take longer.
     """
     return "Python worker failed to connect back" in text
+
+
+def of_another_lake(text: str) -> bool:
+    """Whether a query ended since another one wrote the next micro-batch into its checkpoint."""
+    return any(one in text for one in ("CONCURRENT_STREAM_LOG_UPDATE", "Multiple streaming queries are concurrently using"))
 
 
 class LateStarts:

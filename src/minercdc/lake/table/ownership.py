@@ -83,10 +83,24 @@ def _file(spark: SparkSession, config: ConnectorConfig) -> Iterator[tuple[Any, A
         path = java_class(spark, "org.apache.hadoop.fs.Path")(f"{root}/{_FILE}")
         yield path.getFileSystem(session._jsc.hadoopConfiguration()), path
     except Py4JJavaError as error:
-        raise LakeError(
-            f"the lake at {root} cannot be read or written: {error.java_exception.toString()}",
-            hint="minercdc.lake.path must be a directory or must be creatable as one.",
-        ) from None
+        raise unusable(root, error.java_exception.toString()) from None
+
+
+def unusable(root: str, cause: str) -> LakeError:
+    """The error that `minercdc.lake.path` cannot be read or written.
+
+    :param cause: the exception of Java, as text.
+    """
+    scheme = root.partition(":")[0]
+    if "ClassNotFoundException" in cause or "UnsupportedFileSystemException" in cause or "No FileSystem for scheme" in cause:
+        return LakeError(
+            f"the lake at {root} cannot be read or written: Spark does not have the file system of {scheme}",
+            hint="Name its package in minercdc.lake.spark.jars.packages, for s3a: org.apache.hadoop:hadoop-aws in the version of Spark's Hadoop.",
+        )
+    wanted = "must be a directory or must be creatable as one"
+    if "Credentials" in cause or "AccessDenied" in cause:
+        wanted = "is in a store that asks for keys: see the settings minercdc.lake.spark.hadoop.* of that store"
+    return LakeError(f"the lake at {root} cannot be read or written: {cause}", hint=f"minercdc.lake.path {wanted}.")
 
 
 def _refuse(config: ConnectorConfig, found: Mapping[str, str] | None) -> None:

@@ -75,9 +75,9 @@ def play(directory: Path | None, form: Format = "delta") -> int:
     elif directory is None:
         shutil.rmtree(work, ignore_errors=True)
     console.print(f"took {time.monotonic() - began:.0f} s", highlight=False)
-    print(f"verified: {tables} tables, {rows} rows, {len(found)} differences", flush=True)
     for line in look_inside(work if found else directory, form):
         print(line, flush=True)
+    print(f"verified: {tables} tables, {rows} rows, {len(found)} differences", flush=True)
     return 1 if found else 0
 
 
@@ -90,7 +90,8 @@ def look_inside(work: Path | None, form: Format = "delta") -> list[str]:
     python = shlex.quote(sys.executable)
     command = f"{python} -m minercdc"
     if work is None:
-        return [f"to inspect the results, keep everything in a directory: {command} demo --directory minercdc-demo"]
+        again = f"{command} demo --directory minercdc-demo" + (f" --format {form}" if form != "delta" else "")
+        return [f"to inspect the results, keep everything in a directory: {again}"]
     work = work.absolute()
     config, broker = shlex.quote(str(work / _CONFIG)), shlex.quote(str(work / "kafka"))
     port = re.search(r"bootstrap\.servers: \S+:(\d+)", (work / _CONFIG).read_text())
