@@ -25,9 +25,14 @@ _MOST: Final = 500_000  # some 100 MB
 
 
 def is_checked_late(schema: TableSchema, key: tuple[int, ...]) -> bool:
-    """Whether a key of a table, given by its positions, is deferrable: a row may be inserted with the key of another one."""
+    """Whether a key of a table, given by its positions, is unique at the COMMIT only, by a deferrable key within its columns: a row may
+    be inserted with the key of another one. Not where a further key within them is checked at the end of each statement."""
     columns = {schema.columns[i].name for i in key}
-    return any(one.deferrable and one.holds and columns == set(one.columns) for one in schema.keys or ())
+    within = [one for one in schema.keys or () if one.holds and columns.issuperset(one.columns)]
+    nullable = {column.name for column in schema.columns if column.nullable}
+    # A unique key says nothing of rows in which all its columns are null.
+    at_once = (one for one in within if not one.deferrable and (one.kind == "P" or not nullable.issuperset(one.columns)))
+    return any(one.deferrable for one in within) and not any(at_once)
 
 
 class MovedKeys:

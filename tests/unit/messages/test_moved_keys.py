@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.unit.messages.test_envelope import LOG, ORDERS, TX, encoder, event
 
 from minercdc.messages.envelope.encoder import EnvelopeEncoder
-from minercdc.messages.moved_keys import MovedKeys
+from minercdc.messages.moved_keys import MovedKeys, is_checked_late
 from minercdc.pipeline.engine import skip_sent
 from minercdc.schema.table import Key
 from minercdc.stream.contracts import Record
@@ -109,6 +109,25 @@ def test_with_a_deferrable_key_a_row_is_inserted_before_the_other_one_goes() -> 
     second = encoder(lambda: 1, None, again)
     found = records(late[:1], first) + records([one for one in rest if isinstance(one, ChangeEvent)], second)
     assert newest(found, {2: "A", 4: "D"}) == {2: "B", 3: "D"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "late"),
+    [
+        ([Key("P", ("ORDER_ID",), deferrable=True)], True),
+        ([Key("U", ("STATUS",), deferrable=True)], True),
+        ([Key("P", ("ORDER_ID",), deferrable=True), Key("U", ("ORDER_ID", "TOTAL"))], True),
+        ([Key("P", ("ORDER_ID",), deferrable=True), Key("U", ("STATUS", "ORDER_ID"))], False),
+        ([Key("P", ("ORDER_ID",), deferrable=True), Key("U", ("STATUS",))], True),
+        ([Key("P", ("ORDER_ID",), deferrable=True), Key("U", ("STATUS", "ORDER_ID"), enabled=False)], True),
+        ([Key("P", ("ORDER_ID",), deferrable=True, validated=False)], False),
+        ([Key("P", ("ORDER_ID", "TOTAL"), deferrable=True)], False),
+        ([], False),
+    ],
+)
+def test_a_record_key_is_checked_late_by_any_deferrable_key_within_it(keys: list[Key], late: bool) -> None:
+    """By message.key.columns it may have more columns than the key that makes it unique."""
+    assert is_checked_late(replace(ORDERS, keys=tuple(keys)), (0, 1)) is late
 
 
 def test_another_transaction_knows_nothing_of_it() -> None:

@@ -127,7 +127,9 @@ class _Readers:
             except (SourceError, PrerequisiteError) as error:
                 # Rows without ROWID cannot be resumed in the middle, and must not come twice.
                 unrepeatable = chunk is not wanted.chunk and chunk.last_row_id is None
-                if tries == self._retries or unrepeatable or not isinstance(error, SnapshotTooOldError):
+                # Without a code of Oracle's it is that of a table with another name, which stays.
+                may_pass = isinstance(error, SnapshotTooOldError) and error.ora_code
+                if tries == self._retries or unrepeatable or not may_pass:
                     self.handover.give(Finished(wanted, error))
                     return
                 tries += 1
@@ -167,8 +169,8 @@ def read_ranges(
     thread.
 
     :param connect: to the database of a TableId; called by each thread, again where its next range is of another database.
-    :param retries: further tries of a range that cannot be read as of its SCN (SnapshotTooOldError), each from the last row
-        on; none for a SELECT of the user's that has given rows.
+    :param retries: further tries of a range that cannot be read as of its SCN (SnapshotTooOldError with a code of Oracle's), each from the
+        last row on; none for a SELECT of the user's that has given rows.
     :param pause: seconds between two tries.
     """
     readers = _Readers(connect, ranges, threads, retries, pause)
