@@ -52,7 +52,8 @@ def test_a_snapshot_or_create_whose_records_may_be_lost_does_not_end_what_is_mis
     """As of a lake that stood still longer than the topics keep their records, or is started for the first time after that."""
     cause = "records 0 to 9 were deleted before the lake read them"
     none_left, left = (Entry("lost", "p.S.T", version=one, scn=1, detail=cause) for one in (NONE_LEFT, 60))
-    for events in ({"reads": [40]}, {"created": [40]}, {"reads": [60]}):
+    of: list[dict[str, Any]] = [{"reads": [40]}, {"created": [40]}, {"reads": [60]}]
+    for events in of:
         assert gaps([70], none_left, **events) == [1]
         assert gaps([70], none_left, left, **events) == [1]
     assert gaps([60, 70], none_left, left, reads=[61]) == [1, 0], "all that it read is left"
