@@ -336,6 +336,27 @@ def test_a_log_without_a_commit_is_no_table(
     assert [row["T"] for row in lake(spark, config, A)] == ["a"]
 
 
+def test_a_checkpoint_whose_records_are_in_no_change_log_begins_no_lake(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync, tmp_path: Path
+) -> None:
+    """As after a change of the lake's path, format or catalog: a lake that went on from there would lack all earlier rows."""
+    connector.structure(A)
+    connector.change(Op.CREATE, None, ("1", "7", "2026-01-02 03:04:05", "a"))
+    connector.commit()
+    sync()
+    moved = {
+        "minercdc_lake_path": str(tmp_path / "moved"),
+        "minercdc_lake_checkpoint": f"{config.lake.minercdc_lake_path}/_checkpoint",
+    }
+    with pytest.raises(
+        LakeError, match="are in no change log: there is none in minercdc.lake.format=.* at .*/moved"
+    ) as refused:
+        start(spark, replace(config, lake=config.lake.model_copy(update=moved)))
+    assert "minercdc.lake.format, minercdc.lake.catalog" in str(refused.value.hint)
+    assert not (tmp_path / "moved").exists()
+    sync()
+
+
 def test_a_lake_belongs_to_the_connector_that_wrote_to_it_first(
     spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync, properties: dict[str, str]
 ) -> None:

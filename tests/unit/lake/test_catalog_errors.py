@@ -43,6 +43,17 @@ def test_a_catalog_that_does_not_answer(causes: list[tuple[str, str]], reason: s
     assert "minercdc.lake.catalog.uri" in text
 
 
+def test_a_driver_that_is_missing() -> None:
+    text = str(
+        found(
+            ("org.apache.iceberg.jdbc.UncheckedSQLException", "a"),
+            ("java.sql.SQLException", "No suitable driver found for x"),
+        )
+    )
+    assert "cannot be reached: No suitable driver found for x" in text
+    assert "minercdc.lake.spark.jars" in text
+
+
 def test_other_errors_are_not_the_catalogs() -> None:
     assert unreached("lakehouse", URI, [(f"{ICEBERG}CommitFailedException", "conflict")]) is None
     assert unreached("lakehouse", "", []) is None

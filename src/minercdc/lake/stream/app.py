@@ -28,7 +28,8 @@ from minercdc.lake.stream.passing import LateStarts, hides_outcome, of_another_l
 from minercdc.lake.stream.record_source import refuse_unread_sinks, source_of
 from minercdc.lake.stream.watching import StreamWatch
 from minercdc.lake.table.format import READERS_TIME
-from minercdc.lake.table.ownership import claim
+from minercdc.lake.table.formats import format_of
+from minercdc.lake.table.ownership import claim, refuse_others
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.types import refuse_unsupported_modes
 from minercdc.stream.counters.lake import LakeFigures
@@ -57,14 +58,41 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     :raises ConfigError: the lake is another connector's, the topics have numbers as doubles (decimal.handling.mode), Spark's
         Kafka client lacks a setting of `minercdc.kafka.client.*`, a certificate cannot be read, or as `refuse_unread_sinks` and `TopicNames`.
     :raises LakeError: the session is one of Spark Connect, of a Spark before 4.0, or without the format, the records are in a form that the lake does not
-        read, Spark lacks Avro where the topics are in it, or a lake table was deleted that the change log cannot make again.
+        read, Spark lacks Avro where the topics are in it, a lake table was deleted that the change log cannot make again, or the
+        change log that has the checkpoint's records is not there.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     """
     refuse_session(spark, config)
     refuse_unsupported_modes(config.values)
     refuse_unread_sinks(config)
+    refuse_others(spark, config)
+    _refuse_without_log(spark, config)
     claim(spark, config)
     return Lake(spark, config)
+
+
+def _refuse_without_log(spark: SparkSession, config: ConnectorConfig) -> None:
+    """Raise LakeError where the checkpoint has read records, and there is no change log that has them: the lake would go on without them."""
+    paths = LakePaths(config)
+    if _committed(spark, paths.checkpoint) and not format_of(config).changes(spark).exists():
+        raise LakeError(
+            f"the records up to the checkpoint {paths.checkpoint} are in no change log: there is none in"
+            f" minercdc.lake.format={config.lake.minercdc_lake_format} for the lake at {paths.root}",
+            hint="Give minercdc.lake.format, minercdc.lake.catalog.* and minercdc.lake.path back what the lake was begun with. A lake in"
+            " another format or catalog needs a minercdc.lake.path (and minercdc.lake.checkpoint) of its own; to begin this one anew,"
+            " delete all of it, the checkpoint too.",
+        )
+
+
+def _committed(spark: SparkSession, checkpoint: str) -> list[int]:
+    """The numbers of the micro-batches that a checkpoint has as done."""
+    session: Any = spark
+    commits = java_class(spark, "org.apache.hadoop.fs.Path")(f"{checkpoint}/commits")
+    system = commits.getFileSystem(session._jsc.hadoopConfiguration())
+    if not system.exists(commits):
+        return []
+    names = [str(file.getPath().getName()) for file in system.listStatus(commits)]
+    return [int(name) for name in names if name.isdigit()]
 
 
 class Lake:
@@ -183,12 +211,7 @@ class Lake:
 
     def _last_offset(self) -> str | None:
         """How far the records were read when the stream ended the last time; None before the first micro-batch."""
-        commits = self._hadoop_path(f"{self._paths.checkpoint}/commits")
-        system = commits.getFileSystem(self._hadoop_configuration())
-        if not system.exists(commits):
-            return None
-        names = [str(file.getPath().getName()) for file in system.listStatus(commits)]
-        numbers = [int(name) for name in names if name.isdigit()]
+        numbers = _committed(self._spark, self._paths.checkpoint)
         return self._offset(max(numbers)) if numbers else None
 
     def _remove_leftovers(self) -> None:

@@ -48,6 +48,11 @@ def unreached(catalog: str, uri: str, causes: Sequence[Cause]) -> LakeError | No
             )
     if any(name.endswith(_UNREACHED) for name, _ in causes):
         name, message = causes[-1]
+        if "No suitable driver" in message:
+            return LakeError(
+                f"{at} cannot be reached: {_line(message)}",
+                hint="Name the jar of its JDBC driver in minercdc.lake.spark.jars, or its package in minercdc.lake.spark.jars.packages.",
+            )
         return LakeError(
             f"{at} does not answer: {_line(message) or name}",
             hint="Check minercdc.lake.catalog.uri, and that the catalog runs. Start the lake again: it goes on where it was.",
