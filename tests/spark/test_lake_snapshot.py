@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.errors import PySparkException
 from tests.e2e.connector import MinerCdc
 from tests.e2e.lab import LOGGED, Lab, made_lab
 from tests.fixtures.fix_sandbox import SandboxProcess
@@ -16,12 +18,15 @@ from tests.spark.test_lake_verify import _STATEMENTS, _VALUES
 
 from minercdc.errors import LakeError
 from minercdc.lake.maintain.verify import verify
+from minercdc.lake.source.oracle_table import oracle_rows
 from minercdc.lake.source.snapshot import Loaded, snapshot
 from minercdc.lake.table import delta
 from minercdc.lake.table.format import Applied
 from minercdc.lake.table.paths import LakePaths
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.operate.offsets.handover import hand_over
+from minercdc.oracle.connect import connect
+from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.schema.table import TableId
 
 if TYPE_CHECKING:
@@ -142,6 +147,22 @@ def test_a_table_that_is_altered_meanwhile_is_read_at_a_later_scn(lab: Lab, spar
         (1, True, True),
     ]
     assert {table.scn for table in taken.tables if table.name != name} == {scn}
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_no_row_is_read_of_a_table_that_has_the_name_by_now(lab: Lab, spark: SparkSession, rows: int) -> None:
+    config, keyless = lake_config(lab), TableId("", lab.schema, "KEYLESS")
+    lab.execute(
+        "CREATE TABLE SET_ASIDE (A NUMBER(5), B VARCHAR2(20))",
+        *(f"INSERT INTO SET_ASIDE VALUES ({number}, 'of another')" for number in range(rows)),
+    )
+    with closing(connect(config.database)) as connection:
+        (schema,) = read_tables(connection, [keyless])
+    scn = scn_of(lab)
+    assert oracle_rows(spark, config, schema, ["row", "row"], scn).count() == 3
+    lab.execute("RENAME KEYLESS TO OLD_KEYLESS", "RENAME SET_ASIDE TO KEYLESS")
+    with pytest.raises(PySparkException, match=f"{lab.schema}.KEYLESS is called {lab.schema}.OLD_KEYLESS now"):
+        oracle_rows(spark, config, schema, ["row", "row"], scn).count()
 
 
 def test_a_large_table_is_read_in_ranges(lab: Lab, spark: SparkSession) -> None:

@@ -20,6 +20,7 @@ from minercdc.config.source.database import DatabaseConfig
 from minercdc.lake.source.oracle_values import Form
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect, of_database
+from minercdc.oracle.dictionary.object_ids import refuse_renamed
 from minercdc.oracle.fetching.rows import RowConverter, exact_values, selected_columns
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.snapshot.initial.rowid_ranges import cuts_of
@@ -67,7 +68,7 @@ def oracle_rows(
         "database": json.dumps(database),
         "password": config.database.database_password.get_secret_value(),  # Spark hides an option of this name in its plans
         "wallet.password": wallet_password.get_secret_value() if wallet_password else "",
-        "table": json.dumps([table.id, [asdict(column) for column in table.columns]]),
+        "table": json.dumps([table.id, [asdict(column) for column in table.columns], table.object_id]),
         "forms": json.dumps(forms),
         "values": json.dumps(asdict(value_handling(config.values))),
         "scn": str(scn),
@@ -137,8 +138,8 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
         if wallet_password := options["wallet.password"]:
             given["minercdc.database.wallet.password"] = wallet_password
         self._database = DatabaseConfig(**given)
-        (table, columns) = json.loads(options["table"])
-        self._table = TableSchema(TableId(*table), tuple(Column(**column) for column in columns))
+        (table, columns, object_id) = json.loads(options["table"])
+        self._table = TableSchema(TableId(*table), tuple(Column(**column) for column in columns), object_id=object_id)
         self._forms: list[Form] = json.loads(options["forms"])
         self._handling = ValueHandling(**json.loads(options["values"]))
         self._scn = int(options["scn"])
@@ -165,6 +166,7 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
             cursor.arraysize = cursor.prefetchrows = _LARGE_ROWS if large else _ROWS
             cursor.outputtypehandler = exact_values
             cursor.execute(*self._statement(bounds))
+            refuse_renamed(connection, self._table, self._scn)  # now that it runs, it is known of which table
             for batch in iter(cursor.fetchmany, []):
                 row_ids, rows = zip(*convert(batch), strict=True)
                 columns = zip(*rows, strict=True)
