@@ -8,7 +8,7 @@ import pytest
 
 from minercdc.errors import LakeError
 from minercdc.lake.source.version_check import refuse_newer
-from minercdc.lake.stream.deleted_records import deleted, unread
+from minercdc.lake.stream.deleted_records import Waiting, deleted, uncertain, unread
 from minercdc.lake.stream.marks import Mark, left_out
 from minercdc.lake.table.gaps import gap_at, kept_since
 from minercdc.lake.table.history import Handed, TableHistory, TableVersion
@@ -114,6 +114,21 @@ def test_rows_that_the_connector_leaves_out_come_when_it_has_read_the_table_agai
 )
 def test_the_offset_says_which_tables_are_left_out(offset: dict[str, Any], expected: dict[str, int]) -> None:
     assert {table: since for table, (since, _) in left_out(offset).items()} == expected
+
+
+def test_deletes_of_a_compacted_topic_may_be_gone_after_a_day() -> None:
+    hour = 3600.0
+    kept, place = {"a": 24 * hour}, ("a", 0)
+    old, gap, fresh = Waiting(10, 10, 30 * hour), Waiting(10, 15, hour), Waiting(10, 10, hour)
+    for waiting in (old, gap):
+        assert [topic for topic, _ in uncertain({place: waiting}, kept, 48 * hour)] == ["a"]
+        assert not list(uncertain({place: waiting}, kept, 24 * hour)), "it read them in time"
+        assert not list(uncertain({place: waiting}, {}, 48 * hour)), "it is not compacted"
+    assert not list(uncertain({place: fresh}, kept, 48 * hour)), "nothing was written meanwhile"
+    ((_, cause),) = uncertain({place: old}, kept, 48 * hour)
+    assert cause.startswith(
+        "the lake has not read partition 0 of topic a for 48 h; the topic is compacted, and keeps deletes for 24 h"
+    )
 
 
 def test_records_that_were_deleted_unread_are_found_by_the_ends_of_partitions() -> None:

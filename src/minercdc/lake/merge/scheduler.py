@@ -199,6 +199,7 @@ class Merger:
         """
         if self._held is None:  # the checkpoint may be lost, with the change log as it was
             self._held = self._log.ends() if self._log.exists() else {}
+            self._warn_of_deletes(read, self._held, ends)
         again = {
             place[0] for place, end in ends.items() if end < read.get(place, 0)
         }  # made again: nothing went of what it has now
@@ -206,6 +207,17 @@ class Merger:
         self._record_losses(one for one in found if one[0] in again)
         self._record_losses((one for one in found if one[0] not in again), left=NONE_LEFT)
         self._partitions = Counter(topic for topic, _ in ends)
+
+    def _warn_of_deletes(self, read: Ends, held: Ends, ends: Ends) -> None:
+        """Warn of topics whose deletes may be gone since this lake ran the last time."""
+        if not self._state.complete:
+            return
+        for _, cause in self._source.uncertain(read, held, ends, self._state.completed):
+            log.warning(
+                "%s. Rows that were deleted meanwhile may still be in its lake table. Compare it: minercdc lake verify CONFIG; if it differs,"
+                " read it again: minercdc lake rebuild CONFIG --table TABLE",
+                cause,
+            )
 
     def _record_losses(self, found: Iterable[tuple[str, str]], *, left: int = 0) -> None:
         """Record losses at once.

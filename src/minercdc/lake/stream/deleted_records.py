@@ -2,11 +2,15 @@
 
 A topic may be deleted, or deleted and recreated under its name, which Kafka's id of it shows. Retention may remove records that
 were not read yet. Either way the table has to be read again from Oracle: nothing else knows what was lost.
+
+Compaction leaves no trace of what it removes. A key that was deleted goes with its tombstone, so that a lake that comes later keeps the
+row; before `delete.retention.ms` nothing of it goes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from minercdc.lake.stream.marks import Ends
 
@@ -37,3 +41,38 @@ def deleted(known: Mapping[str, str], there: Mapping[str, str]) -> Iterator[tupl
         if number and there.get(topic, "") != number:
             how = "deleted and recreated" if topic in there else "deleted"
             yield topic, f"its topic {topic} was {how}, with the records that the lake had not read"
+
+
+class Waiting(NamedTuple):
+    """Records of a partition that were not read while no lake ran.
+
+    :param known: the offset up to which the lake has it.
+    :param first: the offset of the first record that is left from there on.
+    :param age_s: seconds since that record was written.
+    """
+
+    known: int
+    first: int
+    age_s: float
+
+
+def uncertain(
+    waiting: Mapping[tuple[str, int], Waiting], kept_s: Mapping[str, float], stood_s: float
+) -> Iterator[tuple[str, str]]:
+    """(topic, cause) of each partition of which deletes may have been removed by compaction before they were read.
+
+    :param kept_s: compacted topic -> seconds for which it keeps deletes, its `delete.retention.ms`.
+    :param stood_s: seconds since the lake read the topics for the last time.
+    """
+    for (topic, partition), found in waiting.items():
+        kept = kept_s.get(topic)
+        if kept is None or stood_s <= kept:
+            continue
+        if found.first > found.known or found.age_s > kept:
+            yield (
+                topic,
+                (
+                    f"the lake has not read partition {partition} of topic {topic} for {stood_s / 3600:.0f} h; the topic is compacted, and keeps"
+                    f" deletes for {kept / 3600:.0f} h"
+                ),
+            )

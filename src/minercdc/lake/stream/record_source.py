@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Protocol
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, DeliveryError, LakeError, SinkError
 from minercdc.lake.source.segment_history import SegmentHistory
-from minercdc.lake.stream.deleted_records import unread
+from minercdc.lake.stream.deleted_records import Waiting, uncertain, unread
 from minercdc.lake.stream.marks import Ends, Mark, Marks, Progress, topic_pattern
 from minercdc.lake.stream.scanned_batch import SourceRecord
 from minercdc.lake.stream.topics import read_segments, read_topics
@@ -23,6 +24,8 @@ from minercdc.sinks.segments.reader import Place, SegmentLog
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_DAY_MS = 86_400_000  # Kafka's default
 
 
 class RecordSource(Protocol):
@@ -58,6 +61,13 @@ class RecordSource(Protocol):
         :param read, ends: how far the records are read before it, and after it.
         :param held: how far the change log had the topics' partitions at the start.
         :raises LakeError: it is not known which topics lack records.
+        """
+
+    def uncertain(self, read: Ends, held: Ends, ends: Ends, since: datetime) -> Iterable[tuple[str, str]]:
+        """(topic, cause) where deletes may be gone though other records are left, and nothing says so.
+
+        :param read, held, ends: as of `unread`.
+        :param since: when the records were read the last time.
         """
 
     def newest(self) -> Mark | None:
@@ -131,6 +141,25 @@ class KafkaSource:
         """As `RecordSource` says."""
         begins = self._client.begins(place for place, end in ends.items() if end > read.get(place, 0))
         return unread(read, held, ends, begins)
+
+    def uncertain(self, read: Ends, held: Ends, ends: Ends, since: datetime) -> Iterable[tuple[str, str]]:
+        """As `RecordSource` says: of compacted topics."""
+        places = {place: max(read.get(place, 0), held.get(place, 0)) for place in ends}
+        kept_s = {
+            topic: int(state.settings.get("delete.retention.ms", _DAY_MS)) / 1000
+            for topic, state in self._client.states(sorted({topic for topic, _ in places})).items()
+            if "compact" in state.settings.get("cleanup.policy", "")
+        }
+        now = datetime.now(UTC)
+        stood_s = (now - since).total_seconds()
+        waiting: dict[tuple[str, int], Waiting] = {}
+        for place, known in places.items():
+            if 0 < known < ends[place] and stood_s > kept_s.get(place[0], stood_s):
+                found: Any = self._client.read_range(*place, known, ends[place])
+                with closing(found) as messages:
+                    if (first := next(messages, None)) is not None:
+                        waiting[place] = Waiting(known, first.offset(), now.timestamp() - first.timestamp()[1] / 1000)
+        return uncertain(waiting, kept_s, stood_s)
 
     def newest(self) -> Mark | None:
         """As `RecordSource` says; waits until open transactions are decided."""
@@ -207,6 +236,10 @@ class SegmentSource:
                 f"records {known} to {first - 1} of the segments in {self._config.sink.directory} were deleted before the lake read them",
                 hint="Set minercdc.sink.retention=keep, move the segments and the lake away, and start both over with a new snapshot.",
             )
+        return ()
+
+    def uncertain(self, read: Ends, held: Ends, ends: Ends, since: datetime) -> Iterable[tuple[str, str]]:
+        """As `RecordSource` says: ()."""
         return ()
 
     def newest(self) -> Mark | None:

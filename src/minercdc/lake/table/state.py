@@ -60,6 +60,7 @@ class LakeState:
 
     :ivar complete: the newest complete SCN; 0 before the initial snapshot is complete.
     :ivar batch: the batches of the change log up to this one are complete with it.
+    :ivar completed: when that was recorded, by this lake before its start or by another process; before that 1970.
     :ivar tables: name of a table -> the entry of its newest version.
     :ivar furthest: name of a table -> the highest SCN that it was recorded at: it may have changes up to there, where it is at a lower one
         now, as after `lake rebuild` beside a running lake.
@@ -71,6 +72,7 @@ class LakeState:
 
     complete: int = 0
     batch: int = 0
+    completed: datetime = _EPOCH
     tables: dict[str, Entry] = field(default_factory=dict)
     furthest: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
@@ -86,7 +88,7 @@ class LakeState:
     def follow(self, entry: Entry) -> None:
         """Take an entry into account; entries come in the order they were written."""
         if entry.kind == "complete":
-            self.complete, self.batch = entry.scn, entry.batch
+            self.complete, self.batch, self.completed = entry.scn, entry.batch, entry.at
         elif entry.kind == "table":
             self.tables[entry.name] = entry
             self.furthest[entry.name] = max(self.furthest.get(entry.name, 0), entry.scn)
