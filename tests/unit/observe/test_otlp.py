@@ -110,8 +110,8 @@ def test_of_the_url_only_the_host_is_logged(
     assert "s3cret" not in caplog.text
     assert "us3r" not in caplog.text
     logger = logging.getLogger("urllib3.connectionpool")
-    logger.warning("%s of another", url)
-    assert caplog.messages[-1] == f"{url} of another", "only while figures are exported"
+    logger.warning("%s once more", url)  # as the thread may that did not end in time
+    assert caplog.messages[-1] == "*** once more"
     if status is not None:
         server.shutdown()
         server.server_close()

@@ -52,33 +52,42 @@ def exporting(counters: Counters, connector: str, endpoint: str, seconds: float)
             [f"minercdc.opentelemetry.endpoint: OpenTelemetry's SDK is not installed ({error})"],
             hint="pip install 'minercdc[opentelemetry]'",
         ) from None
+    # Before there is the reader, whose thread exports at once; and for good, as it may still try once the context has ended.
+    _hide(endpoint)
     reader = PeriodicExportingMetricReader(OTLPMetricExporter(endpoint=endpoint, timeout=5), seconds * 1000)
     resource = Resource.create({"service.name": "minercdc", "service.instance.id": connector})
     provider = MeterProvider([reader], resource, shutdown_on_exit=False)
     _register(provider.get_meter("minercdc"), CounterCollector(counters, connector))
-    hiding = _Hiding(endpoint)
-    for name in _LOGGERS:
-        logging.getLogger(name).addFilter(hiding)
     try:
         yield
     finally:
         provider.shutdown(_LAST_EXPORT_MS)
-        for name in _LOGGERS:
-            logging.getLogger(name).removeFilter(hiding)
+
+
+def _hide(url: str) -> None:
+    """Have the loggers hide a URL from now on."""
+    _HIDING.add(url)
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_HIDING)  # once
 
 
 class _Hiding(logging.Filter):
-    """Hides a URL, and each part of it of four characters or more but scheme, host and port, in the lines of a logger, plain
+    """Hides URLs, and each part of them of four characters or more but scheme, host and port, in the lines of a logger, plain
     and URL-encoded."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self) -> None:
         super().__init__()
+        self._hidden: list[str] = []
+
+    def add(self, url: str) -> None:
+        """Hide one more."""
         parts = urlsplit(url)
         values = [value for _, value in parse_qsl(parts.query, keep_blank_values=True)]
         plain = {url, parts.path, parts.query, parts.username or "", parts.password or "", *values}
         plain |= {f"{parts.path}?{parts.query}"}
         coded = {form for one in plain for form in (one, unquote(one), quote(one), quote_plus(one), quote(one, "/?=&%"))}
-        self._hidden = sorted((one for one in coded if len(one) >= _SHORTEST), key=len, reverse=True)
+        hidden = {one for one in coded if len(one) >= _SHORTEST}.union(self._hidden)
+        self._hidden = sorted(hidden, key=len, reverse=True)  # of two URLs one may be a part of the other
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let each record through, changed: its message without what is hidden, of its exception the class's name only."""
@@ -93,6 +102,9 @@ class _Hiding(logging.Filter):
         for one in self._hidden:
             text = text.replace(one, "***")
         return _QUERY.sub("?***", text)
+
+
+_HIDING: Final = _Hiding()
 
 
 class _Families:
