@@ -311,6 +311,7 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/spark/test_lake_snapshot.py::test_a_snapshot_and_the_stream_from_its_scn_make_a_lake_that_is_equal": "a large table is read in ranges; tests/e2e/test_handover.py has the stream from its SCN",
     "tests/spark/test_lake_types.py::test_delta_widens_a_column_as_computed_and_keeps_its_values": "tests/unit/lake/test_types.py has the table",
     "tests/spark/test_lake_types.py::test_every_type_is_read_exactly_in_every_mode_zone_and_dialect": "test_lake.py has each type",
+    "tests/spark/test_native_delta.py::test_a_table_that_another_program_restores_says_how_far_it_is_then": "four RESTOREs by Spark; tests/unit/lake/test_delta_log.py has their log",
     "tests/spark/test_notebook.py": "a notebook for readers",
     "tests/spark/test_relay_source.py": "tests/unit/relay",
     # Containers.

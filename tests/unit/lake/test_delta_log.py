@@ -10,7 +10,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from minercdc.lake.table.format import RowsAsked
+from minercdc.errors import LakeError
+from minercdc.lake.table.delta import DeltaTable
+from minercdc.lake.table.format import Applied, RowsAsked
 from minercdc.lake.table.native_delta.log import LiveFiles, UnknownLog
 from minercdc.lake.table.native_delta.rows import rows_within
 
@@ -181,3 +183,36 @@ def test_rows_that_are_marked_as_deleted_are_not_read(files: LocalFiles) -> None
     commit(files, 1, remove("a"), add("a", 2, deletionVector=vector(1)))
     with pytest.raises(UnknownLog, match="rows of a are marked as deleted"):
         list(rows_within(files, LiveFiles().at(files, 1), RowsAsked(1000)))
+
+
+def test_a_table_that_another_program_restores_is_as_far_as_the_version_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest commit of the lake is still in the log; what counts is that of the version, which may be a restored one itself."""
+
+    def restore(**to: str) -> dict[str, Any]:
+        return {"operation": "RESTORE", "operationParameters": to}
+
+    commits = [
+        {"operation": "CREATE TABLE", "userMetadata": Applied().to_json()},
+        {"operation": "MERGE", "userMetadata": Applied(10, 1).to_json()},
+        {"operation": "MERGE", "userMetadata": Applied(20, 1).to_json()},
+        {"operation": "OPTIMIZE"},
+        restore(version="1"),
+        restore(version="3"),
+        restore(version="4"),
+        {"operation": "MERGE", "userMetadata": Applied(30, 1).to_json()},
+        restore(timestamp="2026-01-02 03:04:05"),
+    ]
+    table: Any = DeltaTable.__new__(DeltaTable)
+    table.path = "/lake/t"
+
+    def applied(newest: int) -> Applied | None:
+        versions = [(version, commits[version]) for version in range(newest, -1, -1)]
+        monkeypatch.setattr(DeltaTable, "_commits", lambda _: iter(versions))
+        found: Applied | None = table.applied()
+        return found
+
+    assert [applied(newest) for newest in range(8)] == [
+        Applied(scn, int(scn > 0)) for scn in (0, 10, 20, 20, 10, 20, 10, 30)
+    ]
+    with pytest.raises(LakeError, match="was set back to a time by another program in version 8: RESTORE"):
+        applied(8)
