@@ -145,16 +145,20 @@ class KafkaSource:
     def uncertain(self, read: Ends, held: Ends, ends: Ends, since: datetime) -> Iterable[tuple[str, str]]:
         """As `RecordSource` says: of compacted topics."""
         places = {place: max(read.get(place, 0), held.get(place, 0)) for place in ends}
-        kept_s = {
-            topic: int(state.settings.get("delete.retention.ms", _DAY_MS)) / 1000
-            for topic, state in self._client.states(sorted({topic for topic, _ in places})).items()
-            if "compact" in state.settings.get("cleanup.policy", "")
-        }
+        unread_from = {place: known for place, known in places.items() if 0 < known < ends[place]}
+        if not unread_from:
+            return ()
         now = datetime.now(UTC)
         stood_s = (now - since).total_seconds()
+        kept_s = {
+            topic: kept
+            for topic, state in self._client.states(sorted({topic for topic, _ in unread_from})).items()
+            if "compact" in state.settings.get("cleanup.policy", "")
+            and stood_s > (kept := int(state.settings.get("delete.retention.ms", _DAY_MS)) / 1000)
+        }
         waiting: dict[tuple[str, int], Waiting] = {}
-        for place, known in places.items():
-            if 0 < known < ends[place] and stood_s > kept_s.get(place[0], stood_s):
+        for place, known in unread_from.items():
+            if place[0] in kept_s:
                 found: Any = self._client.read_range(*place, known, ends[place])
                 with closing(found) as messages:
                     if (first := next(messages, None)) is not None:
