@@ -16,7 +16,7 @@ from tests.spark_s3.object_store import ObjectStore
 
 from minercdc.config.load import parse_properties
 from minercdc.lake.table.format import Applied
-from minercdc.lake.table.native_delta.log import said_in
+from minercdc.lake.table.native_delta.log import info_of
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import Op
@@ -102,7 +102,7 @@ class StoredTable:
 
     def applied(self) -> int:
         """The SCN up to which it has all changes; 0 while there is none."""
-        found = (Applied.from_json(said_in(commit)) for commit in self.commits())
+        found = (Applied.from_json(info_of(commit).get("userMetadata")) for commit in self.commits())
         return next((one.scn for one in found if one is not None), 0)
 
     def rows(self, spark: SparkSession, copy: Path) -> DataFrame:

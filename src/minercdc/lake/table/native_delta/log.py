@@ -141,12 +141,6 @@ def _commit_name(version: int) -> str:
     return f"{_LOG}/{version:020}.json"
 
 
-def said_in(commit: bytes) -> str | None:
-    """The `userMetadata` of a commit, as its file in the log has it; None for none."""
-    found = info_of(commit).get("userMetadata")
-    return None if found is None else str(found)
-
-
 def info_of(commit: bytes) -> Mapping[str, Any]:
     """What a commit says of itself, as its file in the log has it; {} for nothing."""
     for line in commit.splitlines():
