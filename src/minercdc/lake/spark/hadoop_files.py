@@ -1,4 +1,5 @@
-"""Files of any file system that Spark's driver reaches, read and written by this process. A file of this machine is opened directly."""
+"""Files of any file system that Spark's driver reaches, read, written and deleted by this process. A file of this machine is opened
+directly."""
 
 from __future__ import annotations
 
@@ -61,6 +62,23 @@ class HadoopFiles:
         path = self._path(f"{self._root}/{name}")
         size = int(self._system.getFileStatus(path).getLen())
         return pa.PythonFile(_Stream(self._system.open(path), size), mode="r")
+
+    def names(self, directory: str) -> list[str]:
+        """The names of what is in a directory; none where it is not there."""
+        if self._local is not None:
+            path = self._local / directory
+            return [file.name for file in path.iterdir()] if path.is_dir() else []
+        place = self._path(f"{self._root}/{directory}")
+        return (
+            [str(file.getPath().getName()) for file in self._system.listStatus(place)] if self._system.exists(place) else []
+        )
+
+    def delete(self, name: str) -> None:
+        """Delete a file, unless it is gone."""
+        if self._local is not None:
+            (self._local / name).unlink(missing_ok=True)
+        else:
+            self._system.delete(self._path(f"{self._root}/{name}"), False)
 
     def write(self, name: str, content: bytes | memoryview) -> None:
         """Write a file that is not there yet."""

@@ -6,12 +6,11 @@ Kafka or segments ──► Structured Streaming ──► change log ──► 
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import DeliveryError, LakeError
@@ -19,9 +18,9 @@ from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.merge.attempts import cause_of
 from minercdc.lake.merge.scheduler import Merger
 from minercdc.lake.read.avro import AvroTopics
-from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.own_sessions import prefer_few_partitions, prefer_zstd
 from minercdc.lake.spark.session import refuse_session
+from minercdc.lake.stream.checkpoint import Checkpoint
 from minercdc.lake.stream.driver_scans import DriverScans
 from minercdc.lake.stream.marks import Ends, Mark, until_mark
 from minercdc.lake.stream.passing import LateStarts, hides_outcome, of_another_lake
@@ -74,7 +73,7 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
 def _refuse_without_log(spark: SparkSession, config: ConnectorConfig) -> None:
     """Raise LakeError where the checkpoint has read records, and there is no change log that has them: the lake would go on without them."""
     paths = LakePaths(config)
-    if _committed(spark, paths.checkpoint) and not format_of(config).changes(spark).exists():
+    if Checkpoint(spark, paths.checkpoint).last() is not None and not format_of(config).changes(spark).exists():
         raise LakeError(
             f"the records up to the checkpoint {paths.checkpoint} are in no change log: there is none in"
             f" minercdc.lake.format={config.lake.minercdc_lake_format} for the lake at {paths.root}",
@@ -82,17 +81,6 @@ def _refuse_without_log(spark: SparkSession, config: ConnectorConfig) -> None:
             " another format or catalog needs a minercdc.lake.path (and minercdc.lake.checkpoint) of its own; to begin this one anew,"
             " delete all of it, the checkpoint too.",
         )
-
-
-def _committed(spark: SparkSession, checkpoint: str) -> list[int]:
-    """The numbers of the micro-batches that a checkpoint has as done."""
-    session: Any = spark
-    commits = java_class(spark, "org.apache.hadoop.fs.Path")(f"{checkpoint}/commits")
-    system = commits.getFileSystem(session._jsc.hadoopConfiguration())
-    if not system.exists(commits):
-        return []
-    names = [str(file.getPath().getName()) for file in system.listStatus(commits)]
-    return [int(name) for name in names if name.isdigit()]
 
 
 class Lake:
@@ -114,10 +102,12 @@ class Lake:
         self._waits = False  # for the connector's first offset, and that is logged
         self._looked = 0.0  # when a mark that is not reached was compared with the topics that there are
         self._writer = ""  # id of the stream, which its checkpoint keeps
-        self._read_to = self._last_offset()  # as the checkpoint has it
+        self._checkpoint = Checkpoint(spark, self._paths.checkpoint)
+        last = self._checkpoint.last()
+        self._read_to = None if last is None else self._checkpoint.offset(last)  # where the stream ended the last time
         self._read: Ends = {} if self._read_to is None else self._source.ends(self._read_to)
         self._scans = DriverScans(self._source, config.values, are_json=self._topics.are_json)
-        self._remove_leftovers()
+        self._checkpoint.remove_leftovers()
         self._stop = threading.Event()
         self._wake = threading.Event()  # a micro-batch was appended, or to stop
         self._asked = 0.0  # for a mark the last time
@@ -187,8 +177,8 @@ class Lake:
         if not self._writer:
             prefer_few_partitions(records.sparkSession)  # the query's own
             prefer_zstd(records.sparkSession)
-            self._writer = str(json.loads(self._content(f"{self._paths.checkpoint}/metadata"))["id"])
-        offset = self._offset(number)
+            self._writer = self._checkpoint.stream_id()
+        offset = self._checkpoint.offset(number)
         ends = self._source.ends(offset)
         new = {place: end - self._read.get(place, 0) for place, end in ends.items()}
         topics, rows = {topic for (topic, _), rows in new.items() if rows}, sum(new.values())
@@ -204,40 +194,6 @@ class Lake:
             self._merger.append(self._topics.as_json(records), self._writer, number, rows, one_topic=len(topics) == 1)
             self._merger.note_unread(self._read, ends)
         self._read, self._read_to = ends, offset
-
-    def _offset(self, number: int) -> str:
-        """How far the records are read with a micro-batch, as the checkpoint's own log of offsets has it."""
-        return self._content(f"{self._paths.checkpoint}/offsets/{number}").splitlines()[-1]
-
-    def _last_offset(self) -> str | None:
-        """How far the records were read when the stream ended the last time; None before the first micro-batch."""
-        numbers = _committed(self._spark, self._paths.checkpoint)
-        return self._offset(max(numbers)) if numbers else None
-
-    def _remove_leftovers(self) -> None:
-        """Remove what a kill has left of the checkpoint's first batch, files that were to be renamed: Spark begins no stream beside them."""
-        directories = [self._hadoop_path(f"{self._paths.checkpoint}/{name}") for name in ("offsets", "commits", "state")]
-        system = directories[0].getFileSystem(self._hadoop_configuration())
-        found = [one.getPath() for path in directories if system.exists(path) for one in system.listStatus(path)]
-        if not any(str(path.getName()).isdigit() for path in found):
-            for path in found:
-                if str(path.getName()).startswith("."):
-                    system.delete(path, False)
-
-    def _hadoop_path(self, path: str) -> Any:
-        return java_class(self._spark, "org.apache.hadoop.fs.Path")(path)
-
-    def _hadoop_configuration(self) -> Any:
-        session: Any = self._spark
-        return session._jsc.hadoopConfiguration()
-
-    def _content(self, path: str) -> str:
-        file = self._hadoop_path(path)
-        stream = file.getFileSystem(self._hadoop_configuration()).open(file)
-        try:
-            return str(java_class(self._spark, "org.apache.commons.io.IOUtils").toString(stream, "UTF-8"))
-        finally:
-            stream.close()
 
     def _advance(self) -> None:
         """Publish the marks that are reached. Topics that are gone no longer count."""

@@ -93,13 +93,17 @@ def _final(table: TableHistory, noted: Sequence[Entry], *, by_rowid: bool) -> It
             cause = (_moved if one.moved else _removed)(one.scn, one.ddl)
             before = [entry.scn for entry in read if entry.name != table.name and one.scn <= entry.scn < one.at]
             yield Gap(one.at, cause, rebuild), [*_since(one.at, [*known, *own]), *_since(one.at + 1, came), *before]
+    met: dict[tuple[str, int, str], int] = {}  # the place of each loss's first entry in `noted`
+    for place, entry in enumerate(noted):
+        if entry.kind == "lost":
+            met.setdefault(_place(entry), place)
     for loss in _losses(noted):
         # Before the rows came to this name, it was another table's.
         taken = 0 if loss.name in (table.name, table.topic) else table.earlier.get(loss.name, 0)
         # What an initial snapshot read, and what came after it or a CREATE TABLE, may be among the records that are lost.
         ends = _since(max(loss.scn, loss.version + 1, taken), known)
         # A table that was read from Oracle before the loss was met may lack changes after that.
-        begun = next(i for i, entry in enumerate(noted) if entry.kind == "lost" and _place(entry) == _place(loss))
+        begun = met[_place(loss)]
         mine = [
             i for i, entry in enumerate(noted) if entry.kind == "read" and (entry.name != table.name or entry.scn >= taken)
         ]
