@@ -18,6 +18,9 @@ TABLES = (
     LOGGED.format("LARGE"),
     "CREATE TABLE EMPTIED (ID NUMBER(5) PRIMARY KEY)",
     LOGGED.format("EMPTIED"),
+    "CREATE TABLE WIDER (ID NUMBER(5) PRIMARY KEY, V VARCHAR2(10))",
+    LOGGED.format("WIDER"),
+    "INSERT INTO WIDER VALUES (1, 'old')",
     "INSERT INTO KEYLESS VALUES (1.5, DATE '2026-01-01')",
     "INSERT INTO KEYLESS VALUES (1.5, DATE '2026-01-01')",
     "INSERT INTO LARGE VALUES (1, RPAD('x', 3000, 'x'), HEXTORAW('00FF'), 1)",
@@ -37,6 +40,7 @@ CHANGES = (
     ),
     ("ALTER TABLE T RENAME COLUMN ID TO NUM",),
     ("ALTER TABLE T ADD (MORE NUMBER(3) DEFAULT 7)",),
+    ("ALTER TABLE WIDER MODIFY (V VARCHAR2(20))",),
     ("TRUNCATE TABLE EMPTIED",),
     ("INSERT INTO EMPTIED VALUES (5)", "INSERT INTO T VALUES (30, 'last', 1)"),
 )
@@ -58,12 +62,20 @@ def test_topics_equal_oracle_after_every_kind_of_change_and_what_does_not_is_sho
         connector.stop_in_order()
     for ended in (running, lab.minercdc("verify", str(config))):
         assert ended.status == 0, ended.errors
-        assert "verified: 4 tables, 8 rows, 0 differences" in ended.output
+        assert "verified: 5 tables, 9 rows, 0 differences" in ended.output
 
     (last,) = [record for record in lab.topics.records(lab.topic()) if is_last(record)]
     wrong: dict[str, Any] = {**last.value, "op": "u", "after": {**last.value["after"], "V": "wrong"}}
     loaded = load_config(config)
     client = KafkaClient(loaded.kafka, loaded.topics, loaded.kafka_client)
+    (wider,) = lab.topics.records(lab.topic("WIDER"))  # the row did not change after its column was made wider
+    client.produce(
+        lab.topic("WIDER"),
+        json.dumps(wider.key).encode(),
+        json.dumps({**wider.value, "after": {**wider.value["after"], "V": "new"}}).encode(),
+    )
+    ended = lab.minercdc("verify", str(config), "--table", f"{lab.schema}.WIDER")
+    assert f'{lab.schema}.WIDER ID=1\n    V: Oracle "old", topic "new"' in ended.errors
     client.produce(lab.topic(), json.dumps(last.key).encode(), json.dumps(wrong).encode())
     client.produce(lab.topic(), json.dumps({"NUM": 99}).encode(), json.dumps(wrong).encode())
     ended = lab.minercdc("verify", str(config), "--table", f"{lab.schema}.T")

@@ -4,8 +4,8 @@
     topic rows     the last record of each row up to that SCN, in a file
     Oracle's rows  read as a snapshot reads them, encoded as the connector encodes them, looked up in the file
 
-A value is compared where redo or the snapshot gave it, and where its column has had the same type since: a column that was added
-after the last change of a row is not in that row's record.
+A value is compared where redo or the snapshot gave it, and where its column has had the same type since, VARCHAR2 and RAW of any
+length: a column that was added after the last change of a row is not in that row's record.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.dictionary.captured_later import how_to_read
 from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
 from minercdc.schema.name_adjustment import field_name
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.sinks.kafka.client import KafkaClient
 from minercdc.sinks.kafka.sink import stored_offset
 from minercdc.sinks.opening import need_kafka
@@ -53,6 +53,7 @@ Image: TypeAlias = Mapping[str, Any]
 # ORA-01555, ORA-01466, a table that Oracle does not show, a value that fits no record, a record that is not ours.
 _OF_ONE_TABLE = (SourceError, PrerequisiteError, DecodeError, VerificationError)
 _BATCH = 1000
+_OF_ANY_LENGTH = ("VARCHAR2", "NVARCHAR2", "RAW")  # MODIFY of the length changes no value
 _SHOWN_CHARACTERS = 80
 _TABLE = (
     "CREATE TABLE rows (key TEXT PRIMARY KEY, commit_scn INTEGER, seq INTEGER, scn INTEGER, row_id TEXT, image TEXT,"
@@ -346,17 +347,21 @@ def _names_in(version: TableVersion, newest: TableVersion) -> dict[str, str]:
 
 
 def _same_columns(version: TableVersion, newest: TableVersion) -> dict[str, str]:
+    """Name of each column of the newest version -> its name in another one, where a value that did not change has the same text in
+    records of both."""
     older = {field.id: field.column for field in version.fields}
     found = {}
     for field in newest.fields:
         column = older.get(field.id)
-        if column is not None and (column.type_name, column.length, column.scale) == (
-            field.column.type_name,
-            field.column.length,
-            field.column.scale,
-        ):
+        if column is not None and _form(column) == _form(field.column):
             found[field.name] = column.name
     return found
+
+
+def _form(column: Column) -> tuple[str, int | None, int | None]:
+    """What a value's text depends on: type, length or precision, and scale."""
+    length = None if column.type_name in _OF_ANY_LENGTH else column.length
+    return column.type_name, length, column.scale
 
 
 def _add(report: TableReport, key: str, details: Sequence[str]) -> None:
