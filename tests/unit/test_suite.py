@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +91,9 @@ def test_every_file_of_tests_is_in_a_part_and_the_gate_can_run_it() -> None:
         (["src/minercdc/lake/merge/scheduler.py", "docs/lake.md"], ["test"]),
         (["sandbox/src/minercdc_sandbox/page.py"], ["test", "test-all PART='unit sandbox'"]),
         (["sandbox/docs/sandbox.md"], ["lint", "docs-test"]),
+        (["docs/signals.md"], ["test"]),
+        (["docs/first-lake.md", "docs/lake.md"], ["lint", "docs-test", "test-all PART=e2e"]),
+        ([".github/workflows/nightly.yml"], ["lint", "unit"]),
         (["src/minercdc/native/scan.c"], ["test", "test-all PART='python fuzz'"]),
         (["compose.yaml", "compose/local.yaml"], ["test", "containers"]),
         (["tests/checker/judge.py", "docs/lake.md"], ["test", "test-all PART=models"]),
@@ -108,6 +112,29 @@ def test_the_rules_name_targets_and_parts_that_there_are() -> None:
             name, _, parts = target.partition(" PART=")
             assert f"\n{name}:" in makefile
             assert set(parts.strip("'").split()) <= set(PARTS)
+
+
+def test_a_base_that_git_does_not_know_is_no_change_without_targets() -> None:
+    ran = subprocess.run(
+        ["make", "--old-file", ".venv/installed", "changed", "BASE=no-such-base"],
+        cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 2, ran.stdout
+    assert "what has changed since no-such-base is not known" in ran.stderr
+
+
+def test_every_pure_test_of_a_page_is_among_those_of_documents() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    listed = re.search(r"^DOCS_TESTS := (.*) \$\(addprefix tests/unit/,(.*)\)$", makefile, re.MULTILINE)
+    assert listed
+    among = {*listed[1].split(), *(f"tests/unit/{name}" for name in listed[2].split())}
+    assert [path for path in among if not (ROOT / path).exists()] == []
+    page = re.compile(r'/ "docs"|ROOT / "[A-Z]+\.md"')
+    reading = {path for path in TEST_FILES if "/unit/" in path and page.search((ROOT / path).read_text())}
+    assert reading - among - {"tests/unit/test_suite.py"} == set()
 
 
 def test_a_file_over_its_budget_is_named() -> None:
@@ -169,6 +196,19 @@ def test_mutants_are_python_and_differ(tmp_path: Path) -> None:
 def test_every_part_runs_at_night() -> None:
     nightly = yaml.safe_load((ROOT / ".github/workflows/nightly.yml").read_text())
     assert nightly["jobs"]["part"]["strategy"]["matrix"]["part"] == list(PARTS)
+
+
+def test_the_workflow_runs_nothing_twice_and_the_other_pythons_the_pure_tests_alone() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
+    ran = {name: [(step["run"], step.get("if", "")) for step in job["steps"] if "run" in step] for name, job in jobs.items()}
+    assert ran == {
+        "gate": [
+            ("make install PYTHON=python", ""),
+            ('make changed BASE="origin/$GITHUB_BASE_REF"', "github.event_name == 'pull_request'"),
+            ("bash .ci/run", "github.event_name == 'push'"),
+        ],
+        "unit": [("make install PYTHON=python", ""), ("make unit", "")],
+    }
 
 
 def test_a_test_that_passes_when_it_is_run_again_is_named_and_the_gate_fails(tmp_path: Path) -> None:
