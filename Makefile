@@ -71,6 +71,7 @@ docs-test: install
 
 # The gate: all that a change of the product can plausibly break. Left out: what tests/gate.py lists, with what is run in its place.
 # Four processes, since many tests wait for servers; the tests of a file run in one of them.
+test: export MINERCDC_DURATIONS ?= .test-all/gate.durations.json
 test: install
 	@$(MAKE) --no-print-directory -j2 lint bytecode
 	$(call tested,$(GATE) -n 4 --dist loadfile)
@@ -91,7 +92,7 @@ changed: install
 	@wanted=$$($(BIN)/python -m tests.changed $(BASE)) || exit 2; \
 	echo "$$wanted" | while read -r target; do test -z "$$target" || eval $(MAKE) $$target </dev/null || exit 1; done
 
-# Where the time goes, of the parts that test-all has run: the tables, and tests/durations.json and the table in CONTRIBUTING.
+# Where the time goes, of the gate and the parts of test-all that have been run: the tables, and tests/durations.json and the table in CONTRIBUTING.
 durations: install
 	$(BIN)/python -m tests.durations .test-all/*.durations.json
 
@@ -110,6 +111,7 @@ wheels: install
 	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . ./sandbox
 
 # Starts a Docker engine of its own where none answers, as root.
+containers: export MINERCDC_DURATIONS ?= .test-all/gate-containers.durations.json
 containers: install
 	$(call tested,$(GATE) --start-engine tests/containers)
 
