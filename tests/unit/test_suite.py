@@ -219,6 +219,18 @@ def test_a_part_whose_packages_cannot_be_had_fails_and_the_others_run(
     assert capsys.readouterr().out.startswith("b has passed on these sources")
 
 
+def test_a_sleep_of_more_than_20_ms_says_why() -> None:
+    """A look at what is waited for costs the wait half of its pause; a test waits for an event where there is one."""
+    silent = []
+    for folder in ("tests", "sandbox/tests"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                pause = re.search(r"^\s*time\.sleep\(([\d.]+)\)(\s+#)?", line)
+                if pause and float(pause[1]) > 0.02 and not pause[2]:
+                    silent.append(f"{path.relative_to(ROOT)}:{number}")
+    assert silent == []
+
+
 def test_what_containers_take_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.durations.elsewhere", [lambda: 1000.0, lambda: 500.0])
     assert tree_cpu_seconds() > 1500
