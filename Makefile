@@ -64,12 +64,14 @@ lint: install
 unit: install
 	$(GATE) -n 3 --dist loadfile tests/unit
 
-# The tests of documents, their words and the site.
+# The tests of documents, their words and the site: all that read a page, but those that run what is on it.
+DOCS_TESTS := tests/site sandbox/tests/unit/test_page.py $(addprefix tests/unit/,test_adapter_table.py test_docs.py test_error_codes.py test_layers.py test_public_surface.py test_words.py cli/test_pages_commands.py deploy/test_chart.py deploy/test_manifests.py deploy/test_release.py lake/test_spark_session.py messages/test_messages_page.py messages/transforms/test_chain.py observe/test_names.py)
 docs-test: install
-	$(PYTEST) -n 2 tests/unit/test_docs.py tests/unit/test_words.py tests/site
+	$(PYTEST) -n 2 --dist loadfile $(DOCS_TESTS)
 
 # The gate: all that a change of the product can plausibly break. Left out: what tests/gate.py lists, with what is run in its place.
 # Four processes, since many tests wait for servers; the tests of a file run in one of them.
+test: export MINERCDC_DURATIONS ?= .test-all/gate.durations.json
 test: install
 	@$(MAKE) --no-print-directory -j2 lint bytecode
 	$(call tested,$(GATE) -n 4 --dist loadfile)
@@ -87,9 +89,10 @@ test-all: install
 # What a change since BASE needs, by the table in tests/changed.py.
 changed: install
 	@test -n "$(BASE)" || { echo "make changed BASE=ref: which commit to compare with is missing"; exit 2; }
-	$(BIN)/python -m tests.changed $(BASE) | while read -r target; do eval $(MAKE) $$target </dev/null || exit 1; done
+	@wanted=$$($(BIN)/python -m tests.changed $(BASE)) || exit 2; \
+	echo "$$wanted" | while read -r target; do test -z "$$target" || eval $(MAKE) $$target </dev/null || exit 1; done
 
-# Where the time goes, of the parts that test-all has run: the tables, and tests/durations.json and the table in CONTRIBUTING.
+# Where the time goes, of the gate and the parts of test-all that have been run: the tables, and tests/durations.json and the table in CONTRIBUTING.
 durations: install
 	$(BIN)/python -m tests.durations .test-all/*.durations.json
 
@@ -108,6 +111,7 @@ wheels: install
 	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . ./sandbox
 
 # Starts a Docker engine of its own where none answers, as root.
+containers: export MINERCDC_DURATIONS ?= .test-all/gate-containers.durations.json
 containers: install
 	$(call tested,$(GATE) --start-engine tests/containers)
 

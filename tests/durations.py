@@ -1,8 +1,10 @@
 """Where the tests' time goes: CPU seconds and seconds of each test and fixture, with all processes that they started.
 
 CPU time is that of the worker and its descendants, so a server that a session shares counts for the test that works it, and that of the
-containers of an engine that the tests started. Another process whose parent has ended is not seen. ``MINERCDC_DURATIONS=FILE`` writes what was measured; ``python -m tests.durations FILE ...``
-prints the tables. The closing lines of a run name each file that took twice what ``tests/durations.json`` has for it; no test fails by time.
+containers of an engine that the tests started. Another process whose parent has ended is not seen. ``MINERCDC_DURATIONS=FILE`` writes what was
+measured; ``python -m tests.durations FILE ...`` prints the tables, and writes down the budgets. A file of tests has one for each run, since the
+night plays more of it than the gate does, and some parts another path of the product: a run is the gate or a part of `tests/whole.py`, and
+``RUN.durations.json`` is what it measured. The closing lines of a run name each file that took more than twice its budget; no test fails by time.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests" / "durations.json"
+GATE = "gate"
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PROPERTY = "durations"
 # A file of pure tests varies by more than twice on a busy machine.
@@ -171,9 +174,15 @@ class Durations:
         spent = by_group(self.tests, of_file)
         total = sum(one.cpu for one in spent.values())
         terminalreporter.write_line(f"{len(self.tests)} tests took {total:.0f} s of CPU")
-        for line in over_budget(spent, recorded()):
+        path = os.environ.get("MINERCDC_DURATIONS")
+        # A server that is shared counts for the file that is the first to need it, another one in each run.
+        set_up = by_group(
+            {test: [0.0, sum(cpu for _, cpu in of.values()), {}] for test, (_, _, of) in self.tests.items()}, of_file
+        )
+        for line in over_budget({file: one - set_up[file] for file, one in spent.items()}, recorded(run_of(path or ""))):
             terminalreporter.write_line(line)
-        if path := os.environ.get("MINERCDC_DURATIONS"):
+        if path:
+            Path(path).parent.mkdir(exist_ok=True)
             Path(path).write_text(json.dumps(self.tests, indent=0))
 
 
@@ -200,9 +209,15 @@ def by_group(tests: Mapping[str, list[Any]], group: Callable[[str], str]) -> dic
     return spent
 
 
-def recorded() -> dict[str, float]:
-    """CPU seconds of each test file when they were last written down."""
-    return json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
+def run_of(path: str) -> str:
+    """The run that a file of durations is of: a part of the whole, or the gate, the containers of which may have a file of their own."""
+    name = Path(path).name
+    return name.removesuffix(".durations.json").partition("-")[0] if name.endswith(".durations.json") else GATE
+
+
+def recorded(run: str = GATE) -> dict[str, float]:
+    """CPU seconds of each test file in a run when they were last written down."""
+    return json.loads(RECORDED.read_text()).get(run, {}) if RECORDED.exists() else {}
 
 
 def over_budget(spent: Mapping[str, Spent], budget: Mapping[str, float]) -> Iterable[str]:
@@ -240,39 +255,54 @@ def report(tests: Mapping[str, list[Any]]) -> Iterable[str]:
     yield from _table("set-up", sorted(rows, key=lambda row: -row[2].cpu))
 
 
-def directories(tests: Mapping[str, list[Any]]) -> Iterable[str]:
-    """The table of CONTRIBUTING: each directory with what the gate runs of it and with all its tests."""
-    from tests.gate import left_out, other_strategies  # as a plugin it has to be loaded by pytest first
-
+def directories(whole: Mapping[str, list[Any]], gate: Mapping[str, list[Any]]) -> Iterable[str]:
+    """The table of CONTRIBUTING: each directory with what the gate runs of it and with all its tests, `–` for what was not measured."""
     yield from ("| directory | tests | CPU s | of them in the gate | CPU s |", "|---|--:|--:|--:|--:|")
-    gate = {test: spent for test, spent in tests.items() if not left_out(test)}
-    gate = {test: gate[test] for test in gate.keys() - other_strategies(gate)}
-    whole, part = by_group(tests, of_directory), by_group(gate, of_directory)
-    counts, gate_counts = Counter(map(of_directory, tests)), Counter(map(of_directory, gate))
-    for name in sorted(whole, key=lambda name: -whole[name].cpu):
-        its = part.get(name, Spent()).cpu
-        yield f"| {name} | {counts[name]} | {whole[name].cpu:.0f} | {gate_counts[name]} | {its:.0f} |"
-    sums = [sum(spent.cpu for spent in some.values()) for some in (whole, part)]
-    yield f"| all | {len(tests)} | {sums[0]:.0f} | {len(gate)} | {sums[1]:.0f} |"
+    runs = [(by_group(tests, of_directory), Counter(map(of_directory, tests))) for tests in (whole, gate)]
+    dearest = sorted(
+        runs[0][0].keys() | runs[1][0].keys(), key=lambda name: (*(-one.get(name, Spent()).cpu for one, _ in runs), name)
+    )
+    for name in dearest:
+        cells = [f"{counts[name]} | {spent[name].cpu:.0f}" if name in spent else "– | –" for spent, counts in runs]
+        yield f"| {name} | {' | '.join(cells)} |"
+    sums = [
+        f"{counts.total()} | {sum(one.cpu for one in spent.values()):.0f}" if spent else "– | –" for spent, counts in runs
+    ]
+    yield f"| all | {' | '.join(sums)} |"
 
 
-def write_down(tests: Mapping[str, list[Any]]) -> None:
-    """Write `tests/durations.json`, where files that were not run keep their figures, and the table in CONTRIBUTING."""
-    budget = {file: round(spent.cpu, 1) for file, spent in by_group(tests, of_file).items()}
-    there = {file: cpu for file, cpu in recorded().items() if (ROOT / file).exists()}
-    RECORDED.write_text(json.dumps(there | budget, indent=0, sort_keys=True) + "\n")
+def write_down(runs: Mapping[str, Mapping[str, list[Any]]]) -> None:
+    """Write `tests/durations.json`, where files and runs that were not run keep their figures, and the table in CONTRIBUTING."""
+    known = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
+    for run, tests in runs.items():
+        known[run] = known.get(run, {}) | {file: round(spent.cpu, 1) for file, spent in by_group(tests, of_file).items()}
+    there = {run: {file: cpu for file, cpu in files.items() if (ROOT / file).exists()} for run, files in known.items()}
+    RECORDED.write_text(json.dumps(there, indent=0, sort_keys=True) + "\n")
     page = ROOT / "CONTRIBUTING.md"
     before, begin, rest = page.read_text().partition("<!-- durations -->\n")
-    page.write_text(before + begin + "\n".join(directories(tests)) + "\n" + rest[rest.index("<!-- /durations -->") :])
+    table = "\n".join(directories(whole_of(runs), runs.get(GATE, {})))
+    page.write_text(before + begin + table + "\n" + rest[rest.index("<!-- /durations -->") :])
+
+
+def whole_of(runs: Mapping[str, Mapping[str, list[Any]]]) -> dict[str, list[Any]]:
+    """All tests of the parts, each as its first part has it: later ones run it on another path or another Spark, or with more seeds."""
+    from tests.whole import PARTS
+
+    whole: dict[str, list[Any]] = {}
+    for part in PARTS:
+        whole = {**runs.get(part, {}), **whole}
+    return whole
 
 
 def main(paths: list[str]) -> None:
     """Print the tables of runs, and write down what they say."""
-    tests: dict[str, list[Any]] = {}
+    runs: dict[str, dict[str, list[Any]]] = {}
     for path in paths:
-        tests |= json.loads(Path(path).read_text())
-    print("\n".join(report(tests)))
-    write_down(tests)
+        runs.setdefault(run_of(path), {}).update(json.loads(Path(path).read_text()))
+    for title, tests in (("The gate", runs.get(GATE, {})), ("All parts", whole_of(runs))):
+        if tests:
+            print(f"## {title}\n\n" + "\n".join(report(tests)))
+    write_down(runs)
 
 
 if __name__ == "__main__":

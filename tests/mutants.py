@@ -1,8 +1,9 @@
 """Whether the gate finds faults: ``python -m tests.mutants --count 40 --seed 1`` changes one place of ``src`` at a time and runs tests.
 
 A mutant is a comparison or an arithmetic operator that is another one, or a statement that is gone. For each, the pure tests are run until one
-fails; where none does, the tests of the gate that `LEVELS` names for its folder; where none of these does, those tests of the whole suite. One line says
-which level found it; `survived` is for a person to judge. Each mutant has a copy of the checkout of its own, which goes afterwards.
+fails; where none does, the tests of the gate that `LEVELS` names for its folder; where none of these does, those tests of the whole suite, and its
+folder's pure ones, with all examples as by night. One line says which level found it; `survived` is for a person to
+judge. Each mutant has a copy of the checkout of its own, which goes afterwards.
 """
 
 from __future__ import annotations
@@ -157,9 +158,9 @@ def sampled(count: int, seed: int) -> list[Mutant]:
     return random.Random(seed).sample(every, count)
 
 
-def _fails(copy: Path, arguments: Sequence[str]) -> str:
+def _fails(copy: Path, arguments: Sequence[str], **variables: str) -> str:
     """The first test that fails, '' if none does."""
-    environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
+    environment = {**os.environ, "PYTHONPATH": str(copy / "src"), **variables}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "--dist", "loadfile", "--maxfail", "1", *arguments],
         cwd=copy, env=environment, capture_output=True, text=True,
@@ -179,7 +180,7 @@ def judge(mutant: Mutant, scratch: Path) -> str:
         for tests in (mutant.nearest, ("tests/unit",), mutant.levels):
             if tests and (found := _fails(copy, ["-p", "tests.gate", *tests])):
                 return f"gate: {found}"
-        if found := _fails(copy, mutant.levels):
+        if found := _fails(copy, [*(mutant.nearest or ("tests/unit",)), *mutant.levels], MINERCDC_EXAMPLES="all"):
             return f"WHOLE SUITE ONLY: {found}"
         return "survived"
     finally:

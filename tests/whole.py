@@ -142,7 +142,7 @@ PARTS: Mapping[str, Part] = {
     "sandbox": Part("the sandbox to drivers of Python, Java and Go", (*_FILES, "sandbox/tests/server", "sandbox/tests/clients")),
     "models": Part("checker, simulation, torture; mutations of each", (*_FILES, "tests/checker", "tests/simulate", "tests/torture")),
     "python": Part("all that native code does, on the Python path", (*_FILES, *_PURE, *_LOGMINER, "tests/conformance"), _PYTHON),
-    "containers": Part("images and Compose file", ("-n", "0", "--start-engine", "tests/containers")),
+    "containers": Part("images and Compose file", ("-n", "0", "--start-engine", "tests/containers"), {"MINERCDC_CLUSTER": "1"}),
     "fuzz": Part("ten million damaged statements", ("-n", "0", "tests/unit/native/test_sanitized.py"), {"MINERCDC_INPUTS": "10000000"}),
     "seeds": Part(
         "hundreds of seeds and kills",
@@ -196,7 +196,12 @@ def run(name: str, digest: str) -> Result:
         "MINERCDC_EXAMPLES": "all",
         "MINERCDC_DURATIONS": str(RESULTS / f"{name}.durations.json"),
     }
-    command = [python_of(name, part.packages), "-m", "pytest", "-q", "-p", "tests.durations", *part.arguments]
+    try:
+        python = python_of(name, part.packages)
+    except subprocess.CalledProcessError as error:
+        print(f"{name}: its packages cannot be had: {error}")
+        return _store(name, Result(digest, error.returncode))
+    command = [python, "-m", "pytest", "-q", "-p", "tests.durations", *part.arguments]
     with (
         (RESULTS / f"{name}.log").open("w") as log,
         subprocess.Popen(
@@ -207,7 +212,12 @@ def run(name: str, digest: str) -> Result:
         for line in process.stdout:
             sys.stdout.write(line)
             log.write(line)
-    result = result_of((RESULTS / f"{name}.log").read_text(), digest, process.returncode, time.monotonic() - began)
+    return _store(
+        name, result_of((RESULTS / f"{name}.log").read_text(), digest, process.returncode, time.monotonic() - began)
+    )
+
+
+def _store(name: str, result: Result) -> Result:
     (RESULTS / f"{name}.json").write_text(json.dumps(asdict(result)))
     return result
 

@@ -281,7 +281,7 @@ def await_true(done: Any, failure: list[BaseException], kafka: Kafka, sessions: 
             for session in sessions:
                 session.cursor().execute("update b set v = v where id = 7")
                 session.commit()
-        time.sleep(0.05)
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))

@@ -200,7 +200,7 @@ def _await(process: subprocess.Popen[bytes], socket: Path, log: Path) -> None:
             return
         if process.poll() is not None:
             break
-        time.sleep(0.1)
+        time.sleep(0.02)
     tail = "\n".join(log.read_text(errors="replace").strip().splitlines()[-5:])
     raise EngineError(f"dockerd does not start:\n{tail}")
 

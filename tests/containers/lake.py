@@ -71,7 +71,7 @@ class LakeReader:
         """Wait until the lake says that it is at an SCN, since a comparison takes processor time from it; returns where it is."""
         deadline = time.monotonic() + _MERGE_SECONDS
         while (reached := self._reached()) < scn and time.monotonic() < deadline:
-            time.sleep(1)
+            time.sleep(1)  # a look starts a process
         return reached
 
     def _reached(self) -> int:

@@ -50,7 +50,7 @@ class OracleContainer:
             except oracledb.Error:
                 if time.monotonic() > deadline:
                     raise
-                time.sleep(2)
+                time.sleep(2)  # a database that comes up takes minutes
 
 
 def obtained(image: str) -> str:

@@ -71,7 +71,7 @@ def await_written(kind: str, path: Path, enough: Callable[[list[Written]], bool]
     deadline = time.monotonic() + seconds
     while not enough(found := written(kind, path)):
         assert time.monotonic() < deadline, f"not in time: {found[-3:]}"
-        time.sleep(0.1)
+        time.sleep(0.02)
     return found
 
 

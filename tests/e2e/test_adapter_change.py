@@ -55,7 +55,7 @@ def delivered(lab: Lab, config: Path, path: Path, adapter: str, chance: random.R
             connector.kill()
     with lab.run(config, log=f"{turn}-last.log") as connector:
         connector.await_log("streaming: ")
-        time.sleep(0.5)
+        time.sleep(0.5)  # in which rows come
         connector.stop_in_order()
     stored = offset(path)
     assert stored["adapter"] == adapter

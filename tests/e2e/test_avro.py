@@ -138,7 +138,7 @@ def test_a_registry_that_is_away_is_waited_for(lab: Lab, tmp_path: Path) -> None
             deadline = time.monotonic() + 60
             while not read_committed(lab.brokers, lab.topic()):
                 assert time.monotonic() < deadline, connector.story()
-                time.sleep(0.1)
+                time.sleep(0.02)
             assert len(avro_records(running.url, lab.brokers, lab.topic())) == 3
 
 

@@ -163,7 +163,7 @@ def test_the_relay_runs(
         deadline = time.monotonic() + 30
         while b'"key":999,' not in (found := urllib.request.urlopen(f"{url}/stream?output=json").read()):
             assert time.monotonic() < deadline, found
-            time.sleep(0.1)
+            time.sleep(0.02)
         relay.stop_in_order()
 
 
@@ -301,7 +301,7 @@ def test_the_program_of_the_page_of_signals(
     finally:
         names["stop"].set()
         while names["connector"].counters.phase != "stopped":
-            time.sleep(0.05)
+            time.sleep(0.02)
     assert any(notice["id"] == names["signal_id"] for notice in names["connector"].notifications())
 
 

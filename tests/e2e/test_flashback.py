@@ -42,7 +42,7 @@ class FlashbackLab:
             made = cursor.execute("SELECT CURRENT_SCN FROM V$DATABASE").fetchone()[0]
             while cursor.execute("SELECT TIMESTAMP_TO_SCN(SYSTIMESTAMP) FROM DUAL").fetchone()[0] <= made:
                 assert time.monotonic() < deadline, f"no time has an SCN after {made}"
-                time.sleep(0.1)
+                time.sleep(0.02)
 
     def config(self, **changes: object) -> Path:
         given: dict[str, object] = {
@@ -84,7 +84,7 @@ class FlashbackLab:
         for table in tables:
             while (found := self.folded(table)) != (meant := self.rows(table)):
                 assert time.monotonic() < deadline, f"{table} is {meant}, its topic {found}:\n{connector.story()}"
-                time.sleep(0.1)
+                time.sleep(0.02)
 
     def _records(self, table: str) -> list[Written]:
         topic = self.lab.topic(table)

@@ -181,7 +181,7 @@ def test_rows_that_vanished_from_a_suspended_table_are_deleted_in_its_avro_topic
             if rows == expected:
                 return records
             assert time.monotonic() < deadline, f"{rows}\n{connector.story()}"
-            time.sleep(0.2)
+            time.sleep(0.02)
 
     with lab.run(config) as connector:
         await_rows(connector, dict.fromkeys(range(3), "initial"))

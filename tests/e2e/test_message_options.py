@@ -78,7 +78,7 @@ def test_a_statement_is_run_at_each_heartbeat(lab: Lab) -> None:
         deadline = time.monotonic() + 30
         while beats() < 5:
             assert time.monotonic() < deadline, connector.story()
-            time.sleep(0.1)
+            time.sleep(0.02)
         lab.topics.await_records(lab.topic("U"), lambda read: len(read) >= 3)
         connector.stop_in_order()
     found = [int(record.value["after"]["V"]) for record in lab.topics.records(lab.topic("U"))]

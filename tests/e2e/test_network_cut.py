@@ -109,7 +109,7 @@ def test_the_owners_network_is_cut(linked: Lab, network: Network, standby: bool)
         owner.await_log("streaming:")
         other = start(2, ["--standby"], network.here, None)
         other.await_log("owns connector")
-        time.sleep(4)
+        time.sleep(4)  # both are in the group
         linked.insert(10, 5)
         linked.topics.await_records(linked.topic(), 8)
         network.cut()

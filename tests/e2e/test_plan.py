@@ -8,10 +8,6 @@ from typing import Any
 from confluent_kafka.admin import AdminClient
 from tests.e2e.lab import Lab
 
-from minercdc.config.load import load_config
-from minercdc.operate.check.plan_grants import grants
-from minercdc.schema.table import TableId
-
 
 def _topics(lab: Lab) -> set[str]:
     found = AdminClient({"bootstrap.servers": lab.brokers}).list_topics(timeout=10).topics
@@ -89,23 +85,6 @@ def test_a_user_without_a_session_gets_the_grants_for_one(lab: Lab) -> None:
     granted = [line for line in planned.output.split("grants, by a DBA:")[1].splitlines() if "GRANT" in line]
     assert granted[:2] == first
     assert len(granted) == len(set(granted)) > 10
-
-
-def test_the_grants_are_those_of_the_configuration(lab: Lab) -> None:
-    table = [TableId("ORCLPDB1", "S", "T")]
-    mining = list(grants(load_config(lab.config(signal_data_collection="ORCLPDB1.S.SIGNALS")), table))
-    assert "GRANT SELECT ON SYS.V_$ARCHIVED_LOG TO C##MINERCDC CONTAINER=ALL;" in mining
-    assert not [one for one in mining if "CATALOG_ROLE" in one or "LOCK" in one]  # SELECT on a table allows its lock
-    assert 'GRANT SELECT, FLASHBACK ON "S"."SIGNALS" TO C##MINERCDC;' in mining
-    assert not [one for one in mining if "INSERT" in one or "DBMS_FLASHBACK" in one or "SELECT ANY" in one]
-    changes: dict[str, Any] = {
-        "database_user": "READER",
-        "database_connection_adapter": "flashback",
-        "snapshot_locking_mode": "none",
-    }
-    reading = list(grants(load_config(lab.config(**changes)), table))
-    assert [one for one in reading if "LOGM" in one or "CATALOG" in one or "LOCK" in one or "CONTAINER=ALL" in one] == []
-    assert 'GRANT SELECT, FLASHBACK ON "S"."T" TO READER;' in reading
 
 
 def test_kafka_that_does_not_answer_is_a_finding(lab: Lab) -> None:

@@ -111,7 +111,7 @@ def await_true(condition: Callable[[], bool], seconds: float = 40) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "not in time"
-        time.sleep(0.05)
+        time.sleep(0.02)
 
 
 def as_of(lab: Lab, scn: int) -> dict[int, str | None]:

@@ -87,7 +87,7 @@ def writing(lab: Lab) -> Iterator[list[int]]:
                 cursor.executemany("INSERT INTO T VALUES (:1, 'x')", [(key,) for key in keys])
                 connection.commit()
                 written.extend(keys)
-                time.sleep(0.05)
+                time.sleep(0.05)  # the pace of the rows
 
     thread = threading.Thread(target=write)
     thread.start()
@@ -150,20 +150,20 @@ def test_the_owner_is_frozen(lab: Lab) -> None:
         standby.await_log("owns connector")
         with writing(lab) as written:
             for _ in range(FREEZES):
-                time.sleep(4)
+                time.sleep(4)  # both are in the group
                 places = {one.log.name: len(one.text()) for one in (owner, standby)}
                 begun = time.monotonic()
                 owner.process.send_signal(signal.SIGSTOP)
                 try:
                     await_one([standby], 40, places)
                     took.append(time.monotonic() - begun)
-                    time.sleep(2)
+                    time.sleep(2)  # in which the other one writes
                 finally:
                     owner.process.send_signal(signal.SIGCONT)
                 deadline = time.monotonic() + 40
                 while "this one is a standby again" not in owner.text()[places[owner.log.name] :]:
                     assert time.monotonic() < deadline, owner.story()
-                    time.sleep(0.1)
+                    time.sleep(0.02)
                 owner, standby = standby, owner
         report("freezes", took)
         assert instances.health(standby)["phase"] == "standby"
@@ -186,7 +186,7 @@ def test_a_plain_instance_that_was_replaced_ends_with_its_own_status(lab: Lab) -
         ended = owner.await_end(40)
         assert (ended.status, ended.message()[:7]) == (4, "MC-6201"), ended.errors
         assert ended.message().splitlines()[0] == f"MC-6201: another instance of connector {lab.name} has taken over"
-        time.sleep(3)
+        time.sleep(3)  # in which it would end, too
         standby.stop_in_order()
 
 
@@ -198,11 +198,11 @@ def test_one_of_several_takes_over(lab: Lab) -> None:
         standbys = [instances.start(standby=True) for _ in range(2)]
         for standby in standbys:
             standby.await_log("owns connector")
-        time.sleep(6)
+        time.sleep(6)  # they join, and meet the owner
         owner.kill()
         lab.insert(100, 10)
         one = await_one(standbys, 20, {})
-        time.sleep(10)
+        time.sleep(10)  # in which the other one would take over, too
         (other,) = [standby for standby in standbys if standby is not one]
         assert (streams(other), "taking over" in other.text()) == (False, False), other.story()
         assert instances.health(other)["status"] == "STANDBY"

@@ -217,7 +217,7 @@ def await_gateway(process: int, seconds: float = 60) -> None:
             below = psutil.Process(process).children(recursive=True)
             if any(one.status == psutil.CONN_LISTEN for child in below for one in child.net_connections("tcp")):
                 return
-        time.sleep(0.05)
+        time.sleep(0.02)
     raise AssertionError("no JVM listens")
 
 
@@ -242,7 +242,7 @@ def test_the_lake(lab: Lab, moment: str, number: signal.Signals) -> None:
     deadline = time.monotonic() + 10
     while list(temporary.iterdir()):  # of a JVM that was killed, a moment later
         assert time.monotonic() < deadline, list(temporary.rglob("*"))
-        time.sleep(0.05)
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("silent", ["broker", "database"])

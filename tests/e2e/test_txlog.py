@@ -101,7 +101,7 @@ class Example:
         deadline = time.monotonic() + 40
         while (found := self.orders()) != (meant := self.table()):
             assert time.monotonic() < deadline, f"the table is {meant}, its topic {found}\n{connector.story()}"
-            time.sleep(0.1)
+            time.sleep(0.02)
 
 
 def test_the_example_is_a_configuration(monkeypatch: pytest.MonkeyPatch) -> None:

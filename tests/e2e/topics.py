@@ -71,7 +71,7 @@ class Topics:
         deadline = time.monotonic() + 30
         while topic in admin.list_topics(timeout=10).topics:
             assert time.monotonic() < deadline, f"{topic} is still there"
-            time.sleep(0.05)
+            time.sleep(0.02)
 
     def corrupt(self, topic: str, value: bytes = b"\x00garbage") -> None:
         """Append a record that belongs to no connector."""

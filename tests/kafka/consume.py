@@ -8,7 +8,7 @@ from contextlib import closing
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
 
-_LOOK_SECONDS = 0.1  # between looks for a topic that is not there yet
+_LOOK_SECONDS = 0.02  # between looks for a topic that is not there yet
 
 
 def read_committed(bootstrap_servers: str, topic: str) -> list[Message]:

@@ -26,7 +26,7 @@ def test_a_record_with_another_key_is_passed_over_and_named(
         while not values and time.monotonic() < until:
             found, taken = subject.poll(taken)
             values += found
-            time.sleep(0.05)
+            time.sleep(0.02)
     finally:
         subject.close()
     assert (values, taken) == ([b'{"type": "log"}'], "4")

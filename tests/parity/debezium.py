@@ -181,7 +181,7 @@ class Debezium:
         while not enough(self.records):
             assert not self._completion.ended.is_set(), f"Debezium ended: {self._completion.failure}"
             assert time.monotonic() < deadline, f"Debezium emitted {len(self.records)} records, the last {self.records[-1:]}"
-            time.sleep(0.1)
+            time.sleep(0.02)
 
     def check(self) -> None:
         """Fails when the engine has ended."""

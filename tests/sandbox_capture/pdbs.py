@@ -161,7 +161,7 @@ def wait_for(pdbs: Pdbs, count: int, errors: list[BaseException]) -> list[tuple[
     while len(found := changes(pdbs.records())) < count:
         assert not errors, errors
         assert time.monotonic() < deadline, f"not in time: {found}"
-        time.sleep(0.05)
+        time.sleep(0.02)
     return found
 
 
@@ -176,5 +176,5 @@ def until(holds: Callable[[], Any], errors: list[BaseException]) -> Any:
     while not (found := holds()):
         assert not errors, errors
         assert time.monotonic() < deadline, "not in time"
-        time.sleep(0.05)
+        time.sleep(0.02)
     return found

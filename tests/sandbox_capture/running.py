@@ -146,7 +146,7 @@ class Running:
         while not done():
             assert self._thread.is_alive(), f"it ended with {self.error!r}"
             assert time.monotonic() < deadline, f"it did not come: {self.ledger.transactions()[-5:]}"
-            time.sleep(0.03)
+            time.sleep(0.02)
 
     def until_marker(self, number: int) -> None:
         """Write a marker row, and wait until it is committed in the ledger. The snapshot, which takes no rows, is over then."""

@@ -272,17 +272,22 @@ def test_an_alert_ends_the_pause(lab: TxlogLab) -> None:
     lab.app.commit()
     lab.settings = {"minercdc.txlog.alerts": True, "minercdc.txlog.interval.ms": 250_000}
     run = Run(lab)
-    began = time.monotonic()
+    began, has_read = time.monotonic(), threading.Event()
 
     def change() -> None:
-        time.sleep(3)
+        assert has_read.wait(_PATIENCE_SECONDS)  # and pauses then
         with lab.session() as session:
             session.cursor().execute("insert into a (id) values (1)")
             session.commit()
 
     writer = threading.Thread(target=change)
+
+    def is_there() -> bool:
+        has_read.set()
+        return len(run.changes) == 1
+
     writer.start()
-    run.until(lambda: len(run.changes) == 1)
+    run.until(is_there)
     writer.join()
     assert time.monotonic() - began < 200
 
@@ -342,7 +347,7 @@ def test_the_snapshot_and_the_stream_meet_without_loss_or_repetition(lab: TxlogL
     lab.run(*(f"insert into a (id, v) values ({number}, 'before the trigger')" for number in range(5)))
     lab.app.commit()
     lab.install()
-    stopped = threading.Event()
+    stopped, written = threading.Event(), [0]
 
     def write() -> None:
         with closing(lab.session()) as session, session.cursor() as cursor:
@@ -352,18 +357,25 @@ def test_the_snapshot_and_the_stream_meet_without_loss_or_repetition(lab: TxlogL
                 if is_last := stopped.is_set():
                     cursor.execute("insert into a (id, v) values (99, 'last')")
                 session.commit()
+                written[0] += 1
                 if is_last:
                     return
+
+    def await_written(more: int) -> None:
+        enough, deadline = written[0] + more, time.monotonic() + _PATIENCE_SECONDS
+        while written[0] < enough:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
 
     writer = threading.Thread(target=write)
     writer.start()
     run = Run(lab)
-    time.sleep(0.5)
+    await_written(20)
     for event in lab.snapshot(run.tables).take(None, threading.Event()):
         run.events.append(event)
         if isinstance(event, Progress) and isinstance(event.position, TxlogPosition):
             run.position = event.position
-    time.sleep(0.5)
+    await_written(20)
     stopped.set()
     writer.join()
     # The writer is as fast as it can be, so only the newest events are looked at each time.

@@ -122,7 +122,7 @@ def test_an_open_transaction_is_waited_for_once_and_holds_up_no_writer_for_long(
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while not any("trying again" in line for line in said):
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(0.02)
     writer.cursor().execute("insert into a (id) values (2)")
     writer.commit()
     assert installing.is_alive()

@@ -74,7 +74,7 @@ def made(kafka: Any, policy: str) -> str:
     deadline = time.monotonic() + SECONDS
     while any(one.exception() for one in kafka.admin.list_offsets(places).values()):  # a real one has no leader for a moment
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(0.02)
     return name
 
 

@@ -43,7 +43,7 @@ class Process:
             if found := pattern.search(self.log.read_text(errors="replace")):
                 return found[0]
             assert self._process.poll() is None, self.log.read_text(errors="replace")[-2000:]
-            time.sleep(0.1)
+            time.sleep(0.02)
         raise AssertionError(f"no {pattern.pattern} within {_READY_S} s: {self.log.read_text(errors='replace')[-2000:]}")
 
     def executors(self) -> list[psutil.Process]:

@@ -62,6 +62,6 @@ def sync(spark: SparkSession, config: ConnectorConfig, scn: int, seconds: float 
             if record.read().complete >= scn:
                 return
             assert time.monotonic() < deadline, f"SCN {scn} was not complete within {seconds} s"
-            time.sleep(0.3)
+            time.sleep(0.3)  # a look is a job of Spark
     finally:
         lake.stop()

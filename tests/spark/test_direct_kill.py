@@ -64,7 +64,7 @@ def await_true(question: Any, what: str, seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not question():
         assert time.monotonic() < deadline, f"{what} did not happen within {seconds} s"
-        time.sleep(0.1)
+        time.sleep(0.02)
 
 
 def batches(lab: Lab) -> int:
@@ -88,7 +88,7 @@ def test_killed_anywhere_delta_has_every_change_exactly_once(
             lab.insert(number, 5)
             written.extend(range(number, number + 5))
             number += 5
-            time.sleep(0.1)
+            time.sleep(0.1)  # the pace of the rows
 
     writer = threading.Thread(target=write)
     writer.start()

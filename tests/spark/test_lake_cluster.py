@@ -117,7 +117,7 @@ def await_that(met: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + _SECONDS
     while not met():
         assert time.monotonic() < deadline, f"no {what} within {_SECONDS} s"
-        time.sleep(0.2)
+        time.sleep(0.02)
 
 
 def commits(lab: Lab) -> int:

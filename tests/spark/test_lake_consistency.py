@@ -108,7 +108,7 @@ def test_a_table_that_was_not_merged_is_completed_from_the_change_log(
         deadline = time.monotonic() + 60
         while (found := tables(spark, config)).scn < connector.scn:
             assert time.monotonic() < deadline, "the SCN was not published"
-            time.sleep(0.5)
+            time.sleep(0.5)  # a look is a job of Spark
     finally:
         lake.stop()
     merged = frame(spark, config, "BANK", "LEFT")

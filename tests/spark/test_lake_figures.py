@@ -52,7 +52,7 @@ def test_figures_count_what_was_read_and_merged_and_name_what_is_in_trouble(
         deadline = time.monotonic() + 60
         while figures.records < 7:  # Spark reports later what it has read itself
             assert time.monotonic() < deadline, "Spark reported no micro-batch"
-            time.sleep(0.1)
+            time.sleep(0.02)
     finally:
         lake.stop()
     assert figures.records == 7

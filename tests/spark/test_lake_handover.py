@@ -82,7 +82,7 @@ def written(lab: Lab) -> Iterator[None]:
                     cursor.execute("INSERT INTO BIG VALUES (:1, 0, 'new')", [ROWS + turn])
                     cursor.execute("INSERT INTO SMALL VALUES (:1, 'new')", [turn])
                     connection.commit() if turn % 5 else connection.rollback()
-                    time.sleep(0.05)
+                    time.sleep(0.05)  # the pace of the rows
         except BaseException as error:
             failures.append(error)
 
@@ -157,7 +157,7 @@ def test_a_snapshot_of_many_rows_while_writing_is_handed_over_through_kills(spar
         assert "the connector goes on from its offset" in ended.errors
         cursor.execute("INSERT INTO SMALL VALUES (-2, 'open')")
         connection.commit()
-        time.sleep(0.5)
+        time.sleep(0.5)  # the second connector may have come to this
     with lab.run(file, "third.log") as connector:
         connector.await_log("streaming", 60)
         scn = scn_of(lab)

@@ -80,7 +80,7 @@ def await_applied(lake: MinerCdc, catalog: RestCatalog, scn: int) -> None:
     while applied(catalog) < scn:
         assert lake.process.poll() is None, lake.story()
         assert time.monotonic() < deadline, lake.story()
-        time.sleep(0.1)
+        time.sleep(0.02)
 
 
 def by_name(spark: SparkSession, catalog: str, uri: str, name: str) -> list[dict[str, Any]]:

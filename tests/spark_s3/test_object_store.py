@@ -116,7 +116,7 @@ def until(lake: MinerCdc, what: Callable[[], bool]) -> None:
     while not what():
         assert lake.process.poll() is None, lake.story()
         assert time.monotonic() < deadline, lake.story()
-        time.sleep(0.05)
+        time.sleep(0.02)
 
 
 def on_command_lines(text: str) -> list[str]:

@@ -185,7 +185,7 @@ def await_phase(connector: Command, *phases: str) -> None:
     while phase_of(connector) not in phases:
         connector.check()
         assert time.monotonic() < deadline, f"not {phases} in time; see {connector.log.read_text()[-2000:]}"
-        time.sleep(0.05)
+        time.sleep(0.02)
 
 
 def write_end(server: SandboxProcess) -> None:
@@ -205,7 +205,7 @@ def await_end(broker: KafkaBroker, prefix: str, connector: Command) -> None:
         ):
             connector.check()
             assert time.monotonic() < deadline, f"the end of {table} did not arrive; see {connector.log.read_text()[-2000:]}"
-            time.sleep(0.5)
+            time.sleep(0.5)  # a look reads the whole topic
 
 
 def judge(server: SandboxProcess, broker: KafkaBroker, prefix: str, table: str) -> None:

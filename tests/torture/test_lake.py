@@ -185,7 +185,7 @@ class Torture:
             if found and int(found[-1]) >= scn:
                 time.sleep(0.5)  # and its offset is stored
                 return True
-            time.sleep(0.1)
+            time.sleep(0.02)
         return False
 
     def _start_connector(self) -> None:

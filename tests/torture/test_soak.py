@@ -192,4 +192,4 @@ def live(soak: Soak, happenings: tuple[str, ...]) -> None:
         soak.happen(what)
         while time.monotonic() < ended:
             soak.sample()
-            time.sleep(1)
+            time.sleep(1)  # a sample a second

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import random
+import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import yaml
+from tests import durations, whole
 from tests.changed import RULES, targets
 from tests.durations import Spent, of_directory, over_budget, recorded, tree_cpu_seconds
 from tests.gate import LEFT_OUT, left_out, other_strategies, scope
@@ -90,6 +94,9 @@ def test_every_file_of_tests_is_in_a_part_and_the_gate_can_run_it() -> None:
         (["src/minercdc/lake/merge/scheduler.py", "docs/lake.md"], ["test"]),
         (["sandbox/src/minercdc_sandbox/page.py"], ["test", "test-all PART='unit sandbox'"]),
         (["sandbox/docs/sandbox.md"], ["lint", "docs-test"]),
+        (["docs/signals.md"], ["test"]),
+        (["docs/first-lake.md", "docs/lake.md"], ["lint", "docs-test", "test-all PART=e2e"]),
+        ([".github/workflows/nightly.yml"], ["lint", "unit"]),
         (["src/minercdc/native/scan.c"], ["test", "test-all PART='python fuzz'"]),
         (["compose.yaml", "compose/local.yaml"], ["test", "containers"]),
         (["tests/checker/judge.py", "docs/lake.md"], ["test", "test-all PART=models"]),
@@ -110,10 +117,118 @@ def test_the_rules_name_targets_and_parts_that_there_are() -> None:
             assert set(parts.strip("'").split()) <= set(PARTS)
 
 
+def test_a_base_that_git_does_not_know_is_no_change_without_targets() -> None:
+    ran = subprocess.run(
+        ["make", "--old-file", ".venv/installed", "changed", "BASE=no-such-base"],
+        cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 2, ran.stdout
+    assert "what has changed since no-such-base is not known" in ran.stderr
+
+
+def test_every_pure_test_of_a_page_is_among_those_of_documents() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    listed = re.search(r"^DOCS_TESTS := (.*) \$\(addprefix tests/unit/,(.*)\)$", makefile, re.MULTILINE)
+    assert listed
+    among = {*listed[1].split(), *(f"tests/unit/{name}" for name in listed[2].split())}
+    assert [path for path in among if not (ROOT / path).exists()] == []
+    page = re.compile(r'/ "docs"|ROOT / "[A-Z]+\.md"')
+    reading = {path for path in TEST_FILES if "/unit/" in path and page.search((ROOT / path).read_text())}
+    assert reading - among - {"tests/unit/test_suite.py"} == set()
+
+
 def test_a_file_over_its_budget_is_named() -> None:
     spent = {"a": Spent(1, 30), "b": Spent(1, 30), "c": Spent(1, 3), "d": Spent(1, 30)}
     lines = list(over_budget(spent, {"a": 14.9, "b": 15.0, "c": 1.0}))
     assert [line.split(" took")[0] for line in lines] == ["over budget: a", "no budget: d"]
+
+
+def test_each_run_has_budgets_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The night plays more of a file than the gate does, and parts run tests again: on the Python path, with hundreds of seeds."""
+    kept, file, other = "tests/unit/test_words.py", "tests/unit/test_docs.py", "tests/site/test_site.py"
+    runs = {
+        "gate": {f"{file}::a": 1.0},
+        "gate-containers": {f"{other}::a": 2.0},
+        "unit": {f"{file}::a": 4.0, f"{file}::b": 8.0},
+        "python": {f"{file}::a": 99.0, "tests/unit/values/test_codec.py::a": 16.0},
+    }
+    paths = [tmp_path / f"{run}.durations.json" for run in runs]
+    for path, tests in zip(paths, runs.values(), strict=True):
+        path.write_text(json.dumps({test: [1.0, cpu, {}] for test, cpu in tests.items()}))
+    (tmp_path / "CONTRIBUTING.md").write_text("before\n<!-- durations -->\nold\n<!-- /durations -->\nafter\n")
+    for name in (kept, file, other, "tests/unit/values/test_codec.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "durations.json").write_text(json.dumps({"gate": {kept: 5.0, "test_gone.py": 6.0, file: 7.0}}))
+    monkeypatch.setattr(durations, "ROOT", tmp_path)
+    monkeypatch.setattr(durations, "RECORDED", tmp_path / "durations.json")
+    for order in (paths, paths[::-1]):
+        durations.main(list(map(str, order)))
+        assert recorded() == {kept: 5.0, file: 1.0, other: 2.0}
+        assert recorded("unit") == {file: 12.0}
+        assert recorded("python") == {file: 99.0, "tests/unit/values/test_codec.py": 16.0}
+        assert (tmp_path / "CONTRIBUTING.md").read_text().splitlines() == [
+            "before",
+            "<!-- durations -->",
+            "| directory | tests | CPU s | of them in the gate | CPU s |",
+            "|---|--:|--:|--:|--:|",
+            "| tests/unit/values | 1 | 16 | – | – |",
+            "| tests/unit | 2 | 12 | 1 | 1 |",
+            "| tests/site | – | – | 1 | 2 |",
+            "| all | 3 | 28 | 2 | 3 |",
+            "<!-- /durations -->",
+            "after",
+        ]
+
+
+def test_a_run_is_known_by_the_file_that_it_is_measured_into() -> None:
+    assert [
+        durations.run_of(path) for path in ("", "x.json", "a/gate.durations.json", "gate-containers.durations.json")
+    ] == ["gate"] * 4
+    assert durations.run_of(".test-all/spark40.durations.json") == "spark40"
+    makefile = (ROOT / "Makefile").read_text()
+    assert "\ntest: export MINERCDC_DURATIONS ?= .test-all/gate.durations.json\n" in makefile
+    assert "\ncontainers: export MINERCDC_DURATIONS ?= .test-all/gate-containers.durations.json\n" in makefile
+
+
+def test_what_a_variable_switches_on_is_switched_on_by_a_part() -> None:
+    switch = re.compile(r'skipif\(\s*"(MINERCDC_\w+)" not in os\.environ')
+    switches = {name for path in TEST_FILES for name in switch.findall((ROOT / path).read_text())}
+    assert switches
+    assert switches - {name for part in PARTS.values() for name in part.environment} == set()
+
+
+def test_a_part_whose_packages_cannot_be_had_fails_and_the_others_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def none_to_be_had(name: str, packages: Sequence[str]) -> str:
+        raise subprocess.CalledProcessError(1, ["pip", "install", *packages])
+
+    monkeypatch.setattr(whole, "ROOT", tmp_path)
+    monkeypatch.setattr(whole, "RESULTS", tmp_path / ".test-all")
+    monkeypatch.setattr(whole, "sources", lambda: "digest")
+    monkeypatch.setattr(whole, "PARTS", {"a": whole.Part("one", (), packages=["x"]), "b": whole.Part("two", ())})
+    monkeypatch.setattr(whole, "python_of", lambda name, packages: none_to_be_had(name, packages) if packages else "true")
+    assert whole.main([]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [" ".join(line.split()[:2]) for line in lines[-2:]] == ["a FAILED", "b passed"]
+    assert whole.main(["b"]) == 0
+    assert capsys.readouterr().out.startswith("b has passed on these sources")
+
+
+def test_a_sleep_of_more_than_20_ms_says_why() -> None:
+    """A look at what is waited for costs the wait half of its pause; a test waits for an event where there is one."""
+    silent = []
+    for folder in ("tests", "sandbox/tests"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                pause = re.search(r"^\s*time\.sleep\(([\d.]+)\)(\s+#)?", line)
+                if pause and float(pause[1]) > 0.02 and not pause[2]:
+                    silent.append(f"{path.relative_to(ROOT)}:{number}")
+    assert silent == []
 
 
 def test_what_containers_take_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,6 +284,19 @@ def test_mutants_are_python_and_differ(tmp_path: Path) -> None:
 def test_every_part_runs_at_night() -> None:
     nightly = yaml.safe_load((ROOT / ".github/workflows/nightly.yml").read_text())
     assert nightly["jobs"]["part"]["strategy"]["matrix"]["part"] == list(PARTS)
+
+
+def test_the_workflow_runs_nothing_twice_and_the_other_pythons_the_pure_tests_alone() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
+    ran = {name: [(step["run"], step.get("if", "")) for step in job["steps"] if "run" in step] for name, job in jobs.items()}
+    assert ran == {
+        "gate": [
+            ("make install PYTHON=python", ""),
+            ('make changed BASE="origin/$GITHUB_BASE_REF"', "github.event_name == 'pull_request'"),
+            ("bash .ci/run", "github.event_name == 'push'"),
+        ],
+        "unit": [("make install PYTHON=python", ""), ("make unit", "")],
+    }
 
 
 def test_a_test_that_passes_when_it_is_run_again_is_named_and_the_gate_fails(tmp_path: Path) -> None:

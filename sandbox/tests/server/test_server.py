@@ -87,7 +87,7 @@ def test_sigterm_ends_running_calls_too() -> None:
         busy = [threading.Thread(target=work, args=(running.connect(), statement)) for statement in statements]
         for thread in busy:
             thread.start()
-        time.sleep(0.3)
+        time.sleep(0.3)  # in which both begin
         begun = time.monotonic()
         assert running.stop() == (0, "")
         assert time.monotonic() - begun < 30  # they would not end by themselves

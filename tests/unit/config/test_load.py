@@ -358,6 +358,27 @@ def test_a_file_that_cannot_be_parsed_shows_no_password(tmp_path: Path, line: st
 
 
 @pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("gone.yaml", None, "No such file"),
+        ("bytes.yaml", b"\xff\xfe\x00a", "cannot be read"),
+        ("broken.json", b'{"name": ', "is not valid json"),
+        ("broken.yaml", b"a: [1, 2\nb: }", "is not valid yaml"),
+        ("list.yaml", b"- a\n- b\n", "holds no properties"),
+        ("empty.yaml", b"", "holds no properties"),
+    ],
+)
+def test_an_unreadable_file_is_named(name: str, content: bytes | None, says: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert str(path) in str(caught.value)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("ending", "text"),
     [
         ("yaml", "name: a\ntopic.prefix: p\nname: b\n"),

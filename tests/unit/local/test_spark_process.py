@@ -93,7 +93,7 @@ def test_it_ends_with_its_standard_input_and_not_by_a_signal_to_the_group(progra
     with started(program, scratch) as (process, lines):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             os.killpg(process.pid, number)
-        time.sleep(0.1)
+        time.sleep(0.1)  # in which it would end
         assert process.poll() is None
         assert scratch.exists()
         assert process.stdin is not None

@@ -391,13 +391,13 @@ def test_damaged_bytes_end_the_client_after_some_tries(filling: Filling) -> None
             run(url)
 
 
-def test_a_client_waits_for_a_relay_that_is_away(filling: Filling) -> None:
+def test_a_client_waits_for_a_relay_that_is_away(filling: Filling, caplog: pytest.LogCaptureFixture) -> None:
     with serving(filling) as url:
         port = int(url.rpartition(":")[2])
     calls: list[object] = []
     thread = threading.Thread(target=lambda: calls.extend(run(url, longest_wait=0.1)))
     thread.start()
-    time.sleep(0.3)
+    await_true(lambda: sum("again in" in one for one in caplog.messages) >= 2)
     with serving(filling, port=port):
         thread.join(20)
     assert calls[-1] == ("end", 30)
@@ -408,7 +408,7 @@ def test_another_version_of_a_schema_is_fetched(filling: Filling) -> None:
     with serving(filling) as url:
         thread = threading.Thread(target=RelayClient(url, seen, MemoryCheckpoints()).run, args=(seen.stop,))
         thread.start()
-        time.sleep(0.3)
+        await_true(lambda: ("end", 30) in seen.calls)
         wider = change(Op.CREATE, None, ("9", "y", "z"), 50)
         columns = (*T.columns, T.columns[1].__class__("MORE", "VARCHAR2", 5))
         wider.schema = T.__class__(T.id, columns, T.key, version=2)

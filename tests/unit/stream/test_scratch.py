@@ -21,7 +21,7 @@ stop = Stop(patience=None if sys.argv[1] == "twice" else 0, status=130)
 with temporary_directory("minercdc-verify-") as directory:
     open(directory + "/rows", "w").close()
     print("begun", flush=True)
-    time.sleep(60)
+    time.sleep(60)  # until it is stopped
 """
 
 
