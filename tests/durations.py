@@ -256,19 +256,23 @@ def report(tests: Mapping[str, list[Any]]) -> Iterable[str]:
 
 
 def directories(whole: Mapping[str, list[Any]], gate: Mapping[str, list[Any]]) -> Iterable[str]:
-    """The table of CONTRIBUTING: each directory with what the gate runs of it and with all its tests, `–` for what was not measured."""
-    yield from ("| directory | tests | CPU s | of them in the gate | CPU s |", "|---|--:|--:|--:|--:|")
-    runs = [(by_group(tests, of_directory), Counter(map(of_directory, tests))) for tests in (whole, gate)]
+    """The table of CONTRIBUTING: each directory with all its tests and with what the gate runs of it. A run that was not measured has
+    no columns."""
+    titled = {"all": whole, "the gate": gate}
+    runs = {
+        title: (by_group(tests, of_directory), Counter(map(of_directory, tests))) for title, tests in titled.items() if tests
+    }
+    yield f"| directory | {' | '.join(f'tests of {title} | CPU s' for title in runs)} |"
+    yield "|---|" + "--:|--:|" * len(runs)
     dearest = sorted(
-        runs[0][0].keys() | runs[1][0].keys(), key=lambda name: (*(-one.get(name, Spent()).cpu for one, _ in runs), name)
+        {name for spent, _ in runs.values() for name in spent},
+        key=lambda name: (*(-spent.get(name, Spent()).cpu for spent, _ in runs.values()), name),
     )
     for name in dearest:
-        cells = [f"{counts[name]} | {spent[name].cpu:.0f}" if name in spent else "– | –" for spent, counts in runs]
+        cells = [f"{counts[name]} | {spent.get(name, Spent()).cpu:.0f}" for spent, counts in runs.values()]
         yield f"| {name} | {' | '.join(cells)} |"
-    sums = [
-        f"{counts.total()} | {sum(one.cpu for one in spent.values()):.0f}" if spent else "– | –" for spent, counts in runs
-    ]
-    yield f"| all | {' | '.join(sums)} |"
+    sums = [f"{counts.total()} | {sum(one.cpu for one in spent.values()):.0f}" for spent, counts in runs.values()]
+    yield f"| together | {' | '.join(sums)} |"
 
 
 def write_down(runs: Mapping[str, Mapping[str, list[Any]]]) -> None:

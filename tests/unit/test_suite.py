@@ -173,12 +173,12 @@ def test_each_run_has_budgets_of_its_own(tmp_path: Path, monkeypatch: pytest.Mon
         assert (tmp_path / "CONTRIBUTING.md").read_text().splitlines() == [
             "before",
             "<!-- durations -->",
-            "| directory | tests | CPU s | of them in the gate | CPU s |",
+            "| directory | tests of all | CPU s | tests of the gate | CPU s |",
             "|---|--:|--:|--:|--:|",
-            "| tests/unit/values | 1 | 16 | – | – |",
+            "| tests/unit/values | 1 | 16 | 0 | 0 |",
             "| tests/unit | 2 | 12 | 1 | 1 |",
-            "| tests/site | – | – | 1 | 2 |",
-            "| all | 3 | 28 | 2 | 3 |",
+            "| tests/site | 0 | 0 | 1 | 2 |",
+            "| together | 3 | 28 | 2 | 3 |",
             "<!-- /durations -->",
             "after",
         ]
