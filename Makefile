@@ -60,9 +60,11 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Pure tests of the product, no servers: less than a minute. Left out: the sandbox's own, and all tests with a server.
+# Pure tests of the product, no servers: less than a minute. Left out: the files that take most for a test (tests/quick.py) unless UNIT=all, the
+# sandbox's own, and all tests with a server; the gate has them.
+UNIT := quick
 unit: install
-	$(GATE) -n 3 --dist loadfile tests/unit
+	$(GATE) $(if $(filter all,$(UNIT)),,-p tests.quick) -n 2 --dist loadfile tests/unit
 
 # The tests of documents, their words and the site: all that read a page, but those that run what is on it.
 DOCS_TESTS := tests/site sandbox/tests/unit/test_page.py $(addprefix tests/unit/,test_adapter_table.py test_docs.py test_error_codes.py test_layers.py test_public_surface.py test_words.py cli/test_pages_commands.py deploy/test_chart.py deploy/test_manifests.py deploy/test_release.py lake/test_spark_session.py messages/test_messages_page.py messages/transforms/test_chain.py observe/test_names.py)

@@ -27,7 +27,7 @@ RULES: Mapping[str, Sequence[str]] = {
     "*.md": ("lint", "docs-test"),
     "LICENSE": ("lint",),
     ".gitignore": ("lint",),
-    ".github/*": ("lint", "unit"),  # which looks into the workflows
+    ".github/*": ("lint", "unit UNIT=all"),  # which looks into the workflows
     "src/minercdc/native/*": ("test", "test-all PART='python fuzz'"),
     "tests/unit/native/*": ("test", "test-all PART='python fuzz'"),
     "Dockerfile": ("test", "containers"),
@@ -42,11 +42,11 @@ RULES: Mapping[str, Sequence[str]] = {
     "tests/simulate/*": ("test", "test-all PART=models"),
     "tests/torture/*": ("test", "test-all PART=models"),
     "tests/parity/*": ("lint", "test-all PART=kafka"),
-    "bench/*": ("lint", "unit"),
+    "bench/*": ("lint", "unit UNIT=all"),
 }
 GATE = "test"
 # The gate lints, and runs the pure tests and those of the documents.
-_IN_THE_GATE = frozenset({"lint", "docs-test", "unit"})
+_IN_THE_GATE = frozenset({"lint", "docs-test", "unit UNIT=all"})
 
 
 def targets(files: Iterable[str]) -> list[str]:
@@ -54,7 +54,7 @@ def targets(files: Iterable[str]) -> list[str]:
     wanted = {target for file in files for target in _of_file(file)}
     if GATE in wanted:
         wanted -= _IN_THE_GATE
-    order = ("lint", "docs-test", "unit", GATE, "containers")
+    order = ("lint", "docs-test", "unit UNIT=all", GATE, "containers")
     return sorted(wanted, key=lambda target: (order.index(target) if target in order else len(order), target))
 
 

@@ -19,6 +19,7 @@ from tests.changed import RULES, targets
 from tests.durations import Spent, of_directory, over_budget, recorded, tree_cpu_seconds
 from tests.gate import LEFT_OUT, left_out, other_strategies, scope
 from tests.mutants import ROOT, mutants
+from tests.quick import dear
 from tests.whole import PARTS, Result, result_of, table
 
 TEST_FILES = [
@@ -60,6 +61,17 @@ def test_an_entry_means_the_test_and_its_cases_only(monkeypatch: pytest.MonkeyPa
     assert [test for test in out + kept if left_out(test)] == out
 
 
+def test_the_quick_run_leaves_out_the_files_whose_tests_are_the_dearest() -> None:
+    tests = {"many": 100, "few": 2, "one": 1, "new": 5}
+    spent = {"many": 50.0, "few": 30.0, "one": 20.0, "gone": 99.0}
+    assert [dear(tests, spent, most) for most in (100, 99, 70, 0)] == [
+        set(),
+        {"one"},
+        {"one", "few"},
+        {"one", "few", "many"},
+    ]
+
+
 def test_both_strategies_are_run_by_turns() -> None:
     file = "tests/sandbox_capture/test_capture.py::"
     alike = [f"{file}test_{name}[{case}]" for name in "ab" for case in ("uncommitted-1", "committed-1")]
@@ -96,7 +108,7 @@ def test_every_file_of_tests_is_in_a_part_and_the_gate_can_run_it() -> None:
         (["sandbox/docs/sandbox.md"], ["lint", "docs-test"]),
         (["docs/signals.md"], ["test"]),
         (["docs/first-lake.md", "docs/lake.md"], ["lint", "docs-test", "test-all PART=e2e"]),
-        ([".github/workflows/nightly.yml"], ["lint", "unit"]),
+        ([".github/workflows/nightly.yml"], ["lint", "unit UNIT=all"]),
         (["src/minercdc/native/scan.c"], ["test", "test-all PART='python fuzz'"]),
         (["compose.yaml", "compose/local.yaml"], ["test", "containers"]),
         (["tests/checker/judge.py", "docs/lake.md"], ["test", "test-all PART=models"]),
@@ -112,9 +124,11 @@ def test_the_rules_name_targets_and_parts_that_there_are() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for each in RULES.values():
         for target in each:
-            name, _, parts = target.partition(" PART=")
+            name, _, variable = target.partition(" ")
             assert f"\n{name}:" in makefile
-            assert set(parts.strip("'").split()) <= set(PARTS)
+            kind, _, value = variable.partition("=")
+            known = {"": {""}, "UNIT": {"all"}, "PART": {*PARTS}}
+            assert set(value.strip("'").split(" ")) <= known[kind]
 
 
 def test_a_base_that_git_does_not_know_is_no_change_without_targets() -> None:
@@ -295,7 +309,7 @@ def test_the_workflow_runs_nothing_twice_and_the_other_pythons_the_pure_tests_al
             ('make changed BASE="origin/$GITHUB_BASE_REF"', "github.event_name == 'pull_request'"),
             ("bash .ci/run", "github.event_name == 'push'"),
         ],
-        "unit": [("make install PYTHON=python", ""), ("make unit", "")],
+        "unit": [("make install PYTHON=python", ""), ("make unit UNIT=all", "")],
     }
 
 
