@@ -372,7 +372,7 @@ def _of_update(rows: Undoable, undo: LogMinerRow, large: frozenset[str] | None) 
     statement = _Statement(undo, large)
     for seen in _backwards(rows, undo):
         goes_on = statement.take(seen)
-        if not goes_on and statement.is_later:
+        while not goes_on and statement.is_later:
             later += statement.places
             statement, taken = _Statement(undo, large), seen.places[0] in later
             goes_on = taken or statement.take(seen)
