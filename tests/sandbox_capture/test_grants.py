@@ -193,6 +193,25 @@ def test_a_reader_of_the_log_of_transactions_needs_no_more_than_plan_prints(
     assert not [one for one in grants(parse_properties(settings | {"database.user": "logged"}), [table]) if "SY$" in one]
 
 
+@pytest.mark.parametrize(("pdb", "said"), [({}, True), ({"database.pdb.name": "ORCLPDB1"}, False)])
+def test_the_root_has_no_tables_where_the_pluggable_database_is_not_named(
+    prepared: SandboxProcess, pdb: dict[str, str], said: bool
+) -> None:
+    settings = {
+        "name": "root",
+        "topic.prefix": "root",
+        "database.hostname": prepared.host,
+        "database.port": str(prepared.port),
+        "database.user": "C##MINERCDC",
+        "database.password": "minercdc",
+        "database.dbname": prepared.root_service,
+        "table.include.list": "NOSUCH.ORDERS",
+        "minercdc.kafka.bootstrap.servers": "127.0.0.1:1",
+    }
+    (found,) = [one for one in check_prerequisites(parse_properties(settings | pdb)) if one.rule == "captured-tables"]
+    assert ("which database.pdb.name names" in found.problem) is said
+
+
 def test_the_flush_table_and_several_instances_have_grants_of_their_own(config: ConnectorConfig) -> None:
     plain = set(grants(config, [ORDERS]))
     several = [one for one in grants(config, [ORDERS], several_instances=True) if one not in plain]

@@ -159,3 +159,35 @@ def test_added_tables_of_both_are_read_beside_the_stream(pdbs: Pdbs) -> None:
     with running(Connector(config)) as errors:
         found = wait_for(pdbs, 3, errors)
     assert sorted(found[1:]) == [(f"shop.{pdb}.SHOP.NOTE", pdb, "r", (1,)) for pdb in (ONE, OTHER)]
+
+
+@pytest.mark.parametrize("given", ["overrides", "custom"])
+def test_an_added_table_is_read_by_the_select_that_is_given_for_it(pdbs: Pdbs, given: str) -> None:
+    """Its other rows are not published."""
+    pdbs.run(ONE, "create table note (id number(9) primary key)", "alter table note add supplemental log data (all) columns")
+    pdbs.run(ONE, "insert into note values (1)", "insert into note values (2)", "commit")
+    with pdbs.sandbox.connect(service=ONE) as admin:
+        admin.cursor().execute("grant execute on sys.dbms_flashback to c##minercdc")
+    with running(Connector(pdbs.config(table_include_list=r"SHOP\.ITEM"))) as errors:
+        pdbs.run(ONE, "insert into item values (1, null)", "commit")
+        wait_for(pdbs, 1, errors)
+    overrides = {
+        "snapshot.select.statement.overrides": "SHOP.NOTE",
+        "snapshot.select.statement.overrides.SHOP.NOTE": "SELECT * FROM SHOP.NOTE WHERE ID > 1 -- those",
+    }
+    custom = {"snapshot.query.mode": "custom", "snapshot.query.mode.custom.name": f"{__name__}:later_rows"}
+    config = pdbs.config(
+        table_include_list=r"SHOP\.ITEM,SHOP\.NOTE",
+        minercdc_snapshot_added_tables="incremental",
+        **(overrides if given == "overrides" else custom),
+    )
+    with running(Connector(config)) as errors:
+        wait_for(pdbs, 2, errors)
+        pdbs.run(ONE, "insert into note values (3)", "commit")
+        found = wait_for(pdbs, 3, errors)
+    assert found[1:] == [(f"shop.{ONE}.SHOP.NOTE", ONE, op, (key,)) for op, key in (("r", 2), ("c", 3))]
+
+
+def later_rows(table: str, columns: list[str]) -> str | None:
+    """For `snapshot.query.mode.custom.name`."""
+    return f"SELECT {', '.join(columns)} FROM {table} WHERE ID > 1" if table == "SHOP.NOTE" else None

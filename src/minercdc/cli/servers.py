@@ -40,7 +40,10 @@ def sandbox(
     """Run the Oracle-compatible server in the foreground; prints `ready HOST:PORT` when clients may connect."""
     installed = metadata.entry_points(group="minercdc.commands", name="sandbox")
     if not installed:
-        raise ConfigError(["the sandbox is not installed"], hint="pip install 'minercdc[sandbox]'")
+        raise ConfigError(
+            ["the sandbox is not installed"],
+            hint="In a clone, `pip install ./sandbox`; of a release, `pip install 'minercdc[sandbox]'`.",
+        )
     (command,) = installed
     given = {"--data": data, "--tls-cert": tls_cert, "--tls-key": tls_key}
     seeds = [word for one in seed or () for word in ("--seed", str(one))]

@@ -91,7 +91,9 @@ def check(
 
     if not tables:
         meant = "".join(meant_schema(pattern, visible()) for pattern in table_filter.schema_include)
-        problem = f"no table is captured: the include and exclude lists select none{meant}"
+        in_cdb_root = not config.database_pdb_name and container_id(connection) == ROOT
+        where = " in CDB$ROOT; tables are in a pluggable database, which database.pdb.name names" if in_cdb_root else ""
+        problem = f"no table is captured: the include and exclude lists select none{where}{meant}"
         findings.append(Finding("captured-tables", Severity.MISSING, problem, _NO_TABLE))
     findings += filter_findings(table_filter, [str(table.id) for table in tables], user, visible)
     if table_filter.schema_exclude or table_filter.table_exclude:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, TypeAlias
 
 import oracledb
 
 from minercdc import native
 from minercdc.capture.table_selection import captured_by, table_names
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.source.selects import select_of
 from minercdc.config.target.own_topics import signal_topic_name
 from minercdc.errors import RecordSchemaError
 from minercdc.messages.table_changes import change_of
 from minercdc.oracle.connect import connect, database_name, of_database
+from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.finding import Finding
 from minercdc.oracle.prerequisites import CapturePrerequisites
 from minercdc.schema.table import TableId, TableNames
@@ -38,6 +42,7 @@ from minercdc.snapshot.incremental.repair import RepairSource
 from minercdc.snapshot.incremental.resuming import Resumptions
 from minercdc.snapshot.incremental.resuming_contracts import Suspended, TopicMemory
 from minercdc.snapshot.incremental.watermarks import Marks
+from minercdc.snapshot.query import query_of
 from minercdc.stream.contracts import OpenTransactions
 from minercdc.stream.events import ChangeEvent
 from minercdc.stream.signal import Signal
@@ -128,7 +133,36 @@ def resumptions_of(
         None if skipped else memory,
         why=why,
         refusal=refusal,
+        selects=_selects(config, captured),
     )
+
+
+def _selects(config: ConnectorConfig, captured: CapturedTables) -> Callable[[TableId], bool]:
+    """Whether a table that the stream has is read by a SELECT of the user's."""
+    select = own_select(config, captured.tables)
+    return lambda table: bool(select(table, [known.id for known in captured.tables]))
+
+
+OwnSelect: TypeAlias = Callable[[TableId, Iterable[TableId]], str | None]
+"""The SELECT of the user's that a table, one of the captured ones, is read by in a snapshot; None where all of it is read."""
+
+
+def own_select(config: ConnectorConfig, tables: Tables) -> OwnSelect:
+    """`snapshot.select.statement.overrides`, and what the callable of `snapshot.query.mode=custom` returns. What is returned raises as
+    `read_tables` for a table that is none of `tables`."""
+    query = query_of(config.snapshot)
+
+    def select(table: TableId, captured: Iterable[TableId]) -> str | None:
+        given = select_of(config.snapshot_selects, table, captured)
+        if given is not None or query is None:
+            return given
+        shape = tables.find(table)
+        if shape is None:
+            with closing(_connect(config, table.database)) as connection:
+                shape = next(iter(read_tables(connection, [table])), None)
+        return query(shape) if shape is not None else None
+
+    return select
 
 
 def _exactly(table: TableId) -> str:
@@ -195,7 +229,9 @@ def signal_stage(
         now_us=_now_us,
         watching=watching,
         without_record=captured.without_record,
-        at_start=(lambda: _added(source.list_tables(), tables, names)) if reads_added and starts else tuple,
+        at_start=(lambda: _added(source.list_tables(), tables, names, own_select(config, tables)))
+        if reads_added and starts
+        else tuple,
     )
 
 
@@ -217,13 +253,18 @@ def _actions(
     )
 
 
-def _added(captured: Iterable[TableId], tables: Tables, names: TableNames) -> Sequence[Signal]:
-    """Signals to read the captured tables that the stream does not know yet."""
-    unknown = [found for found in sorted(captured) if tables.find(found) is None]
-    return [
-        Signal(f"added-{names.of(found)}", "execute-snapshot", {"data-collections": [_exactly(found)]}, "start")
-        for found in unknown
-    ]
+def _added(captured: Iterable[TableId], tables: Tables, names: TableNames, select: OwnSelect) -> Sequence[Signal]:
+    """Signals to read the captured tables that the stream does not know yet: what the user's SELECT returns, where there is one, which
+    an incremental snapshot cannot read."""
+    captured, signals = sorted(captured), []
+    for found in captured:
+        if tables.find(found) is not None:
+            continue
+        data: dict[str, Any] = {"data-collections": [_exactly(found)]}
+        if own := select(found, captured):
+            data |= {"type": "blocking", "additional-conditions": [{"data-collection": _exactly(found), "filter": own}]}
+        signals.append(Signal(f"added-{names.of(found)}", "execute-snapshot", data, "start"))
+    return signals
 
 
 def _now_us() -> int:

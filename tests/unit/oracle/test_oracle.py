@@ -57,6 +57,8 @@ PASSES = (
     2391,
     2392,
     2399,
+    376,
+    7454,
     10997,
     12505,
     12511,
@@ -67,12 +69,14 @@ PASSES = (
     12523,
     12526,
     12527,
+    12751,
     16014,
     16456,
     19809,
     25402,
     25408,
     28365,
+    56720,
 )
 """Sessions, processes, archiver, restricted, opening, failover: until a DBA, or time, has settled it."""
 

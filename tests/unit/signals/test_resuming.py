@@ -87,6 +87,7 @@ class Rig:
     ticks: float = 0.0
     memory: Memory | None = None
     shared: SharedTopicError | None = None
+    selected: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         tables = Tables(self.shapes)
@@ -97,6 +98,7 @@ class Rig:
             self.memory,
             why="no topic here",
             refusal=lambda _: self.shared,
+            selects=lambda table: str(table) in self.selected,
             clock=self._clock,
         )
 
@@ -282,6 +284,17 @@ def test_a_table_is_read_by_itself_when_the_cause_is_gone(shown: bool, times: in
             rig.source.missing = ""
         begun += bool(rig.step(SignalState())[1].resuming)
     assert begun == times
+
+
+def test_a_table_with_a_select_of_the_users_is_read_again_on_request_only(caplog: pytest.LogCaptureFixture) -> None:
+    """All its rows are read then, those that the SELECT leaves out, too."""
+    rig = Rig(selected=("S.T",))
+    rig.suspensions.put(replace(BROKEN, automatic=True))
+    for _ in range(5):
+        assert rig.step(SignalState()) == ([], SignalState())
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert "resume-table --collection S.T" in said
+    assert rig.step(SignalState(resumes=(("r", "S.T"),)))[1].resuming
 
 
 class Waiting:

@@ -119,8 +119,8 @@ def _ind_columns(table: Table) -> Iterator[Row]:
 
 
 VIEWS: tuple[View, ...] = (
-    *forms("CONSTRAINTS", _CONSTRAINTS, _constraints),
-    *family("CONS_COLUMNS", _CONS_COLUMNS, _cons_columns),
+    *forms("CONSTRAINTS", _CONSTRAINTS, _constraints, owned=True),
+    *family("CONS_COLUMNS", _CONS_COLUMNS, _cons_columns, owned=True),
     *family("INDEXES", _INDEXES, _indexes),
     *family("IND_COLUMNS", _IND_COLUMNS, _ind_columns, owner="INDEX_OWNER"),
 )

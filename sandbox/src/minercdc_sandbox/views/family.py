@@ -1,7 +1,7 @@
 """The forms of a dictionary view: DBA_ of the container, CDB_ of all containers, ALL_ of the objects that the user may see, USER_
 of the user's own objects. CDB_ shows in a PDB the rows of that PDB.
 
-USER_ leaves the OWNER column out, CDB_ adds CON_ID; the recycle bin has no ALL_ form.
+USER_ leaves the OWNER column out, but of constraints and log groups, CDB_ adds CON_ID; the recycle bin has no ALL_ form.
 """
 
 from __future__ import annotations
@@ -23,12 +23,20 @@ PlaceRows: TypeAlias = Callable[[Catalog, int], Iterable[Row]]
 
 
 def family(
-    name: str, text: str, rows: TableRows, *, owner: str = "OWNER", recycled: bool = False, views: bool = False
+    name: str,
+    text: str,
+    rows: TableRows,
+    *,
+    owner: str = "OWNER",
+    recycled: bool = False,
+    views: bool = False,
+    owned: bool = False,
 ) -> list[View]:
     """The forms of a view whose rows come from tables, see `forms`; `rows` is called with each table.
 
     :param recycled: the tables of the recycle bin instead, without ALL_.
     :param views: rows of views too, as if they were tables.
+    :param owned: as of `forms`.
     """
 
     def of_place(catalog: Catalog, container: int) -> Iterator[Row]:
@@ -37,7 +45,7 @@ def family(
         for stored in catalog.containers[container].views.values() if views else ():
             yield from rows(_as_table(stored))
 
-    return forms(name, text, of_place, owner=owner, everybody=not recycled)
+    return forms(name, text, of_place, owner=owner, everybody=not recycled, owned=owned)
 
 
 def _as_table(view: StoredView) -> Table:
@@ -46,10 +54,17 @@ def _as_table(view: StoredView) -> Table:
 
 
 def forms(
-    name: str, text: str, rows: PlaceRows, *, owner: str = "OWNER", named: str = "TABLE_NAME", everybody: bool = True
+    name: str,
+    text: str,
+    rows: PlaceRows,
+    *,
+    owner: str = "OWNER",
+    named: str = "TABLE_NAME",
+    everybody: bool = True,
+    owned: bool = False,
 ) -> list[View]:
     """The views `ALL_`, `DBA_`, `CDB_` and `USER_` with this `name`, whose columns are `text`, see `views.shape`; USER_ has no
-    `owner` column. `rows` is called again for each scan.
+    `owner` column unless it is `owned`. `rows` is called again for each scan.
 
     :param owner: the column with the owner.
     :param named: the column with the object on which a user must have a privilege to see the row in ALL_.
@@ -62,7 +77,7 @@ def forms(
     def own(session: ViewSession) -> Iterator[Row]:
         for row in here(session):
             if row[owner] == session.user:
-                yield {key: value for key, value in row.items() if key != owner}
+                yield {key: value for key, value in row.items() if owned or key != owner}
 
     def seen(session: ViewSession) -> Iterator[Row]:
         catalog, container = session.catalog, session.container
@@ -79,7 +94,7 @@ def forms(
             for row in rows(catalog, container):
                 yield {**row, "CON_ID": container}
 
-    own_text = text.replace(f"{owner} V128, ", "", 1)
+    own_text = text if owned else text.replace(f"{owner} V128, ", "", 1)
     found = [view(f"DBA_{name}", text, here), view(f"CDB_{name}", f"{text}, CON_ID N", everywhere)]
     found.append(view(f"USER_{name}", own_text, own))
     return [view(f"ALL_{name}", text, seen), *found] if everybody else found

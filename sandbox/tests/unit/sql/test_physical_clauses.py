@@ -37,6 +37,30 @@ def test_read_without_effect(items: SqlClient, sql: str) -> None:
     assert items.one("select count(*) from item") == 3
 
 
+# Oracle takes one after another.
+SEVERAL = (
+    "add a number add b number",
+    "add (a number) modify (name varchar2(40))",
+    "modify name varchar2(40) add a number",
+    "drop column price drop column made",
+    "drop (price) add a number",
+    "add constraint u unique (name) add a number",
+    "drop primary key add a number",
+    "enable row movement disable primary key",
+)
+# Clauses whose words would else be those of a column or a partition.
+UNIMPLEMENTED = (
+    "modify nonpartitioned",
+    "modify partition by hash (id) partitions 4 online",
+    "modify default attributes nologging",
+    "modify lob (name) (nocache)",
+    "add period for valid (a, b)",
+    "drop (period for valid)",
+    "drop columns continue",
+    "drop clustering",
+)
+
+
 @pytest.mark.parametrize(
     ("sql", "code", "text"),
     [
@@ -51,10 +75,37 @@ def test_read_without_effect(items: SqlClient, sql: str) -> None:
         ("create table x (a number) storage (initial 1", 907, ""),
         ("create index x on item (name) local (partition p", 907, ""),
         ("declare pragma inline(x, 'yes'", 6550, "PLS-00103"),
+        *((f"alter table item {clauses}", 3001, "several clauses") for clauses in SEVERAL),
+        *((f"alter table item {clause}", 3001, "this ALTER TABLE") for clause in UNIMPLEMENTED),
+        *((f"create table x (id number, a {what})", 3001, "DOMAIN") for what in ("number domain d", "domain d")),
+        ("create table x (a number annotations (b))", 3001, "ANNOTATIONS"),
+        ("alter table item add a number reservable", 3001, "RESERVABLE"),
+        ("alter table item modify (name domain d)", 3001, "DOMAIN"),
+        ("create table x (a number, b as (a + 1) not null)", 3001, "virtual column"),
+        ("create table x (a number, b number as (a + 1) virtual constraint u unique)", 3001, "virtual column"),
     ],
 )
 def test_refused(items: SqlClient, sql: str, code: int, text: str) -> None:
     assert text in str(items.fails(code, sql))
+
+
+def test_columns_have_the_names_of_clauses(items: SqlClient) -> None:
+    items.run("alter table item add (period date, clustering number, domain varchar2(5), annotations number)")
+    items.run("alter table item modify (period timestamp, domain varchar2(9), annotations not null disable)")
+    items.run("alter table item drop (period, clustering)")
+
+
+@pytest.mark.parametrize("first", ["securefile", "", "segment_a", "securefile segment_a", "lob (cache)"])
+def test_lobs_are_stored_one_list_after_another(items: SqlClient, first: str) -> None:
+    items.run(f"create table x (a clob, b clob) lob (a) store as {first} lob (b) store as basicfile (nocache)")
+    items.fails(904, "create table y (a clob) lob (a) store as lob (b) store as securefile")
+
+
+@pytest.mark.parametrize("view", ["constraints", "cons_columns", "log_groups", "log_group_columns"])
+def test_user_views_of_constraints_and_log_groups_have_the_owner(items: SqlClient, view: str) -> None:
+    items.run("alter table item add supplemental log group g (name) always")
+    owner = items.value("user")
+    assert set(items.rows(f"select owner from user_{view}")) == {(owner,)}
 
 
 def test_renamed_index_goes_on_with_its_constraint(items: SqlClient) -> None:

@@ -58,6 +58,8 @@ class Resumptions:
     :param source: the database; `clock` gives seconds of a clock that never goes back.
     :param memory: None when deletes are not looked for; then `why` says why not.
     :param refusal: why a table cannot have its topic; None when it can.
+    :param selects: whether a snapshot reads a table by a SELECT of the user's. Such a table is not read again by itself: that reads rows
+        which the SELECT leaves out.
     :ivar begun: how many were begun; when it grows, no chunk that was read ahead may be delivered.
     """
 
@@ -70,6 +72,7 @@ class Resumptions:
         *,
         why: str = "",
         refusal: Callable[[TableId], RecordSchemaError | None] = lambda _: None,
+        selects: Callable[[TableId], bool] = lambda _: False,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._suspended = suspended
@@ -77,6 +80,8 @@ class Resumptions:
         self._memory = memory
         self._why = why
         self._refusal = refusal
+        self._selects = selects
+        self._left: set[tuple[str, int]] = set()
         self._shape = known.shape
         self._learn = known.learn
         self._names = known.names
@@ -183,6 +188,9 @@ class Resumptions:
             if self._obstacle(entry):
                 self._seen_broken.add((table, entry.since_scn))
                 continue
+            if self._selects(self._names.table(table)):
+                self._leave(entry)
+                continue
             joined = entry.code == SnapshotTooOldError.code  # the capture says so when it can read the table again
             if not joined and (table, entry.since_scn) not in self._seen_broken:
                 tried = self._guesses.get(table, 0)
@@ -193,6 +201,17 @@ class Resumptions:
             _log.info("%s: the dictionary shows that it can be decoded now; it is read again", table)
             for events, state in self._begin(state, state, entry, _automatic_id(entry), emitted_scn, time_us):  # noqa: B020
                 yield events, state
+
+    def _leave(self, entry: SuspendedTable) -> None:
+        """Log once that a table is not read again by itself."""
+        if (entry.table, entry.since_scn) not in self._left:
+            self._left.add((entry.table, entry.since_scn))
+            _log.warning(
+                "%s: it can be read again, but a snapshot reads it by a SELECT of yours, and all of its rows would be read now;"
+                " `minercdc signal CONFIG resume-table --collection %s` reads them",
+                entry.table,
+                literal_pattern(entry.table),
+            )
 
     def _begin(
         self,

@@ -262,6 +262,52 @@ UNDONE: dict[str, tuple[list[Step], list[str]]] = {
         ],
         ["u1 kept"],
     ),
+    "a LOB that was set to what its undo row says, before an UPDATE in two rows": (
+        [
+            lambda r: set_t(r, 1, "kept", "r1"),
+            lambda r: set_t(r, 1, "undone"),
+            lambda r: end(r, "r1"),
+            lambda r: set_c(r, 1, "r1", "EMPTY_CLOB()"),
+            lambda r: set_back(r, "r1", "C"),
+            lambda r: set_back(r, "r1", "T", "C"),
+        ],
+        ["u1 kept"],
+    ),
+    "a LOB that was set to what its undo row says, before an UPDATE in one row": (
+        [
+            lambda r: set_t(r, 1, "kept", "r1"),
+            lambda r: set_t(r, 1, "undone", "r1", """, "C" = 'small'"""),
+            lambda r: set_c(r, 1, "r1", "EMPTY_CLOB()"),
+            lambda r: set_back(r, "r1", "C"),
+            lambda r: set_back(r, "r1", "T", "C"),
+        ],
+        ["u1 kept"],
+    ),
+    "two LOBs that were set to what their undo rows say, and another row between": (
+        [
+            lambda r: set_t(r, 1, "undone", "r1", """, "C" = 'small'"""),
+            lambda r: set_c(r, 1, "r1", "EMPTY_CLOB()"),
+            lambda r: set_t(r, 2, "kept", "r2"),
+            lambda r: on(r, OpCode.UPDATE, """update "LAB"."DOC" set "B" = NULL where "ID" = '1' and "T" = 'old';""", "r1"),
+            lambda r: set_c(r, 1, "r1", "EMPTY_CLOB()"),
+            lambda r: set_back(r, "r1", "C"),
+            lambda r: set_back(r, "r1", "B"),
+            lambda r: set_back(r, "r1", "C"),
+            lambda r: set_back(r, "r1", "T", "C"),
+        ],
+        ["u2 kept"],
+    ),
+    "a large LOB, before an UPDATE in two rows": (
+        [
+            lambda r: set_t(r, 1, "kept", "r1"),
+            lambda r: set_t(r, 1, "undone"),
+            lambda r: end(r, "r1"),
+            lambda r: end(r, "r1"),
+            lambda r: set_back(r, "r1", "C"),
+            lambda r: set_back(r, "r1", "T", "C"),
+        ],
+        ["u1 kept"],
+    ),
     "an INSERT by its real ROW_ID, with what followed on it": (
         [
             lambda r: insert_doc(r, 1),

@@ -10,6 +10,7 @@ from minercdc_sandbox.sql.ddl.constraints import (
     add_group,
     check_name,
     drop_constraint,
+    end_clause,
     named_constraint,
     set_state,
     validate,
@@ -58,9 +59,29 @@ def _places(table: Table) -> object:
     return table.data_object_id, partitions, len(table.constraints), len(table.checks)
 
 
+# Clauses of Oracle's grammar that would else be read as others.
+_UNIMPLEMENTED = (
+    ("ADD", "PERIOD", "FOR"),
+    ("ADD", "CLUSTERING", "BY"),
+    ("DROP", "CLUSTERING"),
+    ("DROP", "PERIOD", "FOR"),
+    ("DROP", "(", "PERIOD", "FOR"),
+    ("DROP", "COLUMNS", "CONTINUE"),
+    ("MODIFY", "CLUSTERING"),
+    ("MODIFY", "DEFAULT", "ATTRIBUTES"),
+    ("MODIFY", "LOB", "("),
+    ("MODIFY", "NESTED", "TABLE"),
+    ("MODIFY", "NONPARTITIONED"),
+    ("MODIFY", "OPAQUE", "TYPE"),
+    ("MODIFY", "PARTITION", "BY"),
+)
+
+
 def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
     """Read the change and apply it; returns whether the stored columns changed, so that the table needs a new version. Raises
     ORA-03001 for another change, and as the function that makes it. Syntax errors are those of `Parser`."""
+    if any(all(parser.peek(n).text == word for n, word in enumerate(words)) for words in _UNIMPLEMENTED):
+        raise OraError(3001, "unimplemented feature: this ALTER TABLE", parser.token.start)
     if is_of_partitions(parser):
         alter_partitions(session, parser, table)
         return False
@@ -68,7 +89,7 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         move_table(session, parser, table)
         return False
     if physical_options(parser):
-        parser.end()
+        end_clause(parser)
         return False
     if parser.word("ADD"):
         return _alter_add(session, parser, table)
@@ -84,7 +105,7 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         return _row_archival(session, parser, table)
     if parser.word("READ", "ONLY") or parser.word("READ", "WRITE"):
         table.read_only = parser.tokens[parser.at - 1].text == "ONLY"
-        parser.end()
+        end_clause(parser)
         return False
     if parser.word("SET", "UNUSED"):
         _drop_columns(session, parser, table, unused=True)
@@ -106,7 +127,7 @@ def _alter_names(session: SqlSession, parser: Parser, table: Table) -> bool:
         return True
     if parser.word("RENAME", "TO"):
         name = parser.name()
-        parser.end()
+        end_clause(parser)
         rename_table(session, table, name)
         return False
     raise OraError(3001, "unimplemented feature: this ALTER TABLE", parser.token.start)
@@ -117,7 +138,7 @@ def _row_archival(session: SqlSession, parser: Parser, table: Table) -> bool:
     columns changed. Raises ORA-38396 when the table has it already, ORA-38397 for NO when it has none. Syntax errors are those of
     `Parser`."""
     adding = parser.tokens[parser.at - 3].text != "NO"
-    parser.end()
+    end_clause(parser)
     if adding == (table.archival is not None):
         raise OraError(*_ARCHIVAL_ERRORS[adding])
     if adding:
@@ -132,11 +153,11 @@ def _enable(session: SqlSession, parser: Parser, table: Table) -> bool:
     as `_alter`. Raises ORA-03001 for anything else, and as `_alter_state`. Syntax errors are those of `Parser`."""
     enable = parser.take().text == "ENABLE"
     if parser.word("ROW", "MOVEMENT"):
-        parser.end()
+        end_clause(parser)
         table.row_movement = enable
         return False
     if parser.word("ALL", "TRIGGERS"):
-        parser.end()
+        end_clause(parser)
         enable_triggers(session, table, enabled=enable)
         return False
     spec = ConstraintSpec(None, ConstraintKind.CHECK, (), 0, enabled=enable, validated=enable)
@@ -153,7 +174,7 @@ def _alter_state(session: SqlSession, parser: Parser, table: Table, spec: Constr
     spec.rely = constraint.rely
     state(parser, spec)
     cascade = parser.word("CASCADE")
-    parser.end()
+    end_clause(parser)
     if spec.deferred and not constraint.deferrable:
         raise OraError(2447, "cannot defer a constraint that is not deferrable")
     constraint.deferred = spec.deferred
@@ -165,7 +186,7 @@ def _drop_columns(session: SqlSession, parser: Parser, table: Table, *, unused: 
     `drop_column`. Syntax errors are those of `Parser`."""
     names = [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser))
     cascade = parser.word("CASCADE", "CONSTRAINTS")
-    parser.end()
+    end_clause(parser)
     for name in names:
         drop_column(session, table, name, cascade=cascade, unused=unused)
 
@@ -174,7 +195,7 @@ def _rename_column(session: SqlSession, parser: Parser, table: Table) -> None:
     old = parser.name(904, "invalid identifier")
     parser.expect_word("TO")
     new = parser.name(904, "invalid identifier")
-    parser.end()
+    end_clause(parser)
     rename_column(session, table, old, new)
 
 
@@ -182,7 +203,7 @@ def _rename_constraint(session: SqlSession, parser: Parser, table: Table) -> Non
     old = parser.name()
     parser.expect_word("TO")
     new = parser.name()
-    parser.end()
+    end_clause(parser)
     found = next((c for c in (*table.constraints, *table.checks) if c.name == old), None)
     if found is None:
         raise OraError(23292, "The constraint does not exist")
@@ -225,7 +246,7 @@ def _alter_add(session: SqlSession, parser: Parser, table: Table) -> bool:
             definition_item(parser, definition)
     while large_storage(parser, definition.columns):
         pass
-    parser.end()
+    end_clause(parser)
     take_referenced_types(session, definition, table.owner, table.name, table)
     check_columns(session, [*table.columns, *definition.columns])
     check_defaults(session, definition.columns)
@@ -263,13 +284,13 @@ def _alter_drop(session: SqlSession, parser: Parser, table: Table) -> bool:
             if not same:
                 raise OraError(32587, "Cannot drop nonexistent supplemental logging")
             table.log_groups.remove(same[0])
-        parser.end()
+        end_clause(parser)
         return False
     if parser.is_word("CONSTRAINT") or parser.is_word("PRIMARY", "KEY") or parser.is_word("UNIQUE"):
         drop_constraint(session, parser, table)
         return False
     if parser.word("UNUSED", "COLUMNS"):
-        parser.end()
+        end_clause(parser)
         drop_unused(table)
         return True
     _drop_columns(session, parser, table)
@@ -282,4 +303,4 @@ def _alter_modify(session: SqlSession, parser: Parser, table: Table) -> None:
         parser.expect_op(")")
     else:
         modify_column(session, parser, table)
-    parser.end()
+    end_clause(parser)

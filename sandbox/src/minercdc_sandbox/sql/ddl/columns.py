@@ -28,7 +28,8 @@ _WIDENED = {(OraType.DATE, OraType.TIMESTAMP)}
 """Changes of type that a column with values takes (SQL Language Reference, ALTER TABLE): the bytes of a DATE are those of a
 TIMESTAMP without fraction."""
 _PROPERTIES = frozenset(
-    """NOT NULL DEFAULT CONSTRAINT PRIMARY UNIQUE CHECK REFERENCES VISIBLE INVISIBLE GENERATED ENCRYPT COLLATE ) ,""".split()  # noqa: SIM905
+    """NOT NULL DEFAULT CONSTRAINT PRIMARY UNIQUE CHECK REFERENCES VISIBLE INVISIBLE GENERATED ENCRYPT COLLATE DOMAIN
+    ANNOTATIONS RESERVABLE ) ,""".split()  # noqa: SIM905
 )
 """Words that may follow the name of a column in MODIFY without a type."""
 _LARGE = {OraType.CLOB, OraType.BLOB, OraType.XMLTYPE}

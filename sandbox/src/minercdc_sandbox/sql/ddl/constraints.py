@@ -21,10 +21,12 @@ def add_constraint(session: SqlSession, table: Table, spec: ConstraintSpec) -> I
     """Add the constraint to the definition, with a key's index, and make a primary key's columns NOT NULL; rows are not looked
     at. Returns an index that is new, for the caller to create in SQLite, else None. Raises ORA-00904, ORA-02264; of a key
     ORA-00957, ORA-02260, ORA-02261, ORA-02327, ORA-02329, ORA-14196; of a foreign key ORA-02256, ORA-02267, ORA-02268, ORA-02270,
-    ORA-02275, and as `target_table`; ORA-03001 for a deferrable NOT NULL or CHECK, and the errors of a condition."""
+    ORA-02275, and as `target_table`; ORA-03001 for a deferrable NOT NULL or CHECK, and on a virtual column, and the errors of a condition."""
     if spec.kind == ConstraintKind.CHECK and spec.condition is not None:
         _add_check(session, table, spec)
         return None
+    if any(column.name in spec.columns for _, column in table.virtual):
+        raise OraError(3001, "unimplemented feature: constraint on a virtual column", spec.at)
     positions = [table.position(column) for column in spec.columns]
     if spec.kind == ConstraintKind.PRIMARY and table.key is not None:
         raise OraError(2260, "table can have only one primary key", spec.at)
@@ -263,6 +265,14 @@ def named_constraint(parser: Parser, table: Table) -> Constraint:
     return found
 
 
+def end_clause(parser: Parser) -> None:
+    """Check that the statement, an ALTER TABLE, ends here. Raises ORA-03001 where Oracle takes a further clause, ORA-00933 for
+    anything else."""
+    if parser.is_any_word("ADD", "DROP", "MODIFY", "ENABLE", "DISABLE"):
+        raise OraError(3001, "unimplemented feature: several clauses in one ALTER TABLE", parser.token.start)
+    parser.end()
+
+
 def drop_constraint(session: SqlSession, parser: Parser, table: Table) -> None:
     """Read and apply ALTER TABLE DROP of a constraint, from its name on. Raises ORA-02443, ORA-25188, and as `release_key`. Syntax
     errors are those of `Parser`."""
@@ -270,7 +280,7 @@ def drop_constraint(session: SqlSession, parser: Parser, table: Table) -> None:
     cascade = parser.word("CASCADE")
     keep = parser.word("KEEP", "INDEX")
     parser.word("DROP", "INDEX")
-    parser.end()
+    end_clause(parser)
     if constraint in table.checks:
         table.checks.remove(constraint)
         return

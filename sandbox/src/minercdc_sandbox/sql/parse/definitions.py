@@ -101,7 +101,18 @@ def _grouped(parser: Parser, unlogged: list[str]) -> str:
     return column
 
 
-_BEGIN_CONSTRAINTS = ("CONSTRAINT", "REFERENCES", "NOT", "NULL", "PRIMARY", "UNIQUE", "CHECK", "DEFAULT")
+_BEGIN_CONSTRAINTS = (
+    "CONSTRAINT",
+    "REFERENCES",
+    "NOT",
+    "NULL",
+    "PRIMARY",
+    "UNIQUE",
+    "CHECK",
+    "DEFAULT",
+    "DOMAIN",
+    "ANNOTATIONS",
+)
 
 
 def _column(parser: Parser, into: Definition) -> None:
@@ -127,7 +138,7 @@ def column_options(parser: Parser, column: Column, into: Definition) -> None:
     """Read DEFAULT, GENERATED, NULL, VISIBLE and in-line constraints, in any order and none of them needed, into the column and
     the definitions.
 
-    Raises ORA-00905, ORA-03001 for ENCRYPT, COLLATE, WITH and SCOPE, ORA-30669 for a second identity, ORA-30675 for one that is
+    Raises ORA-00905, ORA-03001 for ENCRYPT, COLLATE, WITH, SCOPE and others, ORA-30669 for a second identity, ORA-30675 for one that is
     no NUMBER or has a DEFAULT, and as `Parser.expr`, `sequence_options` and `column_constraint`.
     """
     while True:
@@ -143,7 +154,7 @@ def column_options(parser: Parser, column: Column, into: Definition) -> None:
             column.nullable = True
         elif parser.is_any_word("VISIBLE", "INVISIBLE"):
             column.invisible = parser.take().text == "INVISIBLE"
-        elif parser.token.text in ("ENCRYPT", "COLLATE", "WITH", "SCOPE"):
+        elif parser.token.text in ("ENCRYPT", "COLLATE", "WITH", "SCOPE", "DOMAIN", "ANNOTATIONS", "RESERVABLE"):
             raise OraError(3001, f"unimplemented feature: {parser.token.text} in a column definition", at)
         else:
             spec = column_constraint(parser, column.name)
@@ -217,12 +228,23 @@ def large_storage(parser: Parser, columns: list[Column]) -> bool:
     return True
 
 
+def _at_large_storage(parser: Parser) -> bool:
+    """Whether `LOB (c, ..) STORE` comes next, and not a segment called LOB with its parameters."""
+    ahead = 1
+    while parser.peek(ahead).text != ")" and parser.peek(ahead).kind is not TokenKind.END:
+        ahead += 1
+    return parser.is_word("LOB") and parser.peek(ahead + 1).text == "STORE"
+
+
 _LOB_PARAMETERS = ("CACHE", "NOCACHE", "LOGGING", "NOCOMPRESS", "KEEP_DUPLICATES", "DECRYPT")
 
 
 def _storage_parameters(parser: Parser) -> None:
     """Read `[name] [( .. )]`, both may be left out: parameters without effect on redo. Raises ORA-03001 for any other."""
-    if parser.token.is_name and parser.peek().text == "(":
+    # A further list of columns may follow at once: LOB (a) STORE AS SECUREFILE LOB (b) STORE AS ..
+    if _at_large_storage(parser):
+        return
+    if parser.token.is_name and (parser.peek().text in ("(", "LOB") or parser.peek().kind is TokenKind.END):
         parser.take()
     if not parser.op("("):
         return

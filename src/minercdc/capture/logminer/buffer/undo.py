@@ -364,26 +364,21 @@ def _of_insert(rows: Undoable, undo: LogMinerRow) -> list[int]:
 
 
 def _of_update(rows: Undoable, undo: LogMinerRow, large: frozenset[str] | None) -> list[int]:
-    """The places of the rows of the UPDATE that is undone; [] when they are not there."""
+    """The places of the rows of the UPDATE that is undone, and of later ones of its row, which are undone first: where they set nothing
+    but large values, their undo rows may have looked like those of changes that are not seen. [] when they are not there."""
     if large and (places := _of_update_before_large(rows, undo, large)):
         return places
+    later: list[int] = []
     statement = _Statement(undo, large)
     for seen in _backwards(rows, undo):
-        if seen.row.code == OpCode.INTERNAL:
-            goes_on = statement.take_end(seen)
-        elif seen.of not in (None, undo.row_id):
-            goes_on = statement.is_empty
-        elif seen.row.code in LARGE_CODES:
-            goes_on = statement.take_pieces(seen)
-        elif seen.row.code == OpCode.UPDATE:
-            goes_on = statement.take_update(seen)
-        elif seen.of is None:
-            goes_on = statement.is_empty
-        else:
-            goes_on = statement.take_other(seen)
+        goes_on = statement.take(seen)
+        while not goes_on and statement.is_later:
+            later += statement.places
+            statement, taken = _Statement(undo, large), seen.places[0] in later
+            goes_on = taken or statement.take(seen)
         if not goes_on:
             break
-    return statement.places
+    return [*later, *statement.places]
 
 
 def _of_update_before_large(rows: Undoable, undo: LogMinerRow, large: frozenset[str]) -> list[int]:
@@ -408,7 +403,7 @@ def _of_update_before_large(rows: Undoable, undo: LogMinerRow, large: frozenset[
 
 
 class _Statement:
-    """Gathers the rows of an UPDATE that is undone, newest first. Each `take_` says whether older rows may belong to it, too.
+    """Gathers the rows of an UPDATE that is undone, newest first. Each `take` says whether older rows may belong to it, too.
 
     :ivar places: of its rows.
     """
@@ -421,6 +416,8 @@ class _Statement:
         self._values = {} if parsed is None else parsed.new
         self._were_null = {name for name, value in self._values.items() if value == NULL}
         self._may_be_unseen = self._set_back is not None and (large is None or self._set_back <= large)
+        # Of these each change is seen.
+        self._plain = self._set_back - large if self._set_back is not None and large else frozenset()
         self._places: list[int] = []
         self._end: tuple[int, ...] = ()  # place of the row of code 0, until a row that it is the end of is taken
         self._is_ended = False
@@ -436,11 +433,28 @@ class _Statement:
         return not self._places and not self._is_ended
 
     @property
+    def is_later(self) -> bool:
+        """Whether what was found sets none of the plain columns that are set back: it is of a later statement, which is complete."""
+        return bool(self._plain) and not self.is_empty and self._left is not None and self._plain <= self._left
+
+    @property
     def _is_found(self) -> bool:
         """Whether all that is set back was found: what is left to find is how it began."""
         return self._left is not None and not self._left
 
-    def take_end(self, seen: _Seen) -> bool:
+    def take(self, seen: _Seen) -> bool:
+        """Take what may be of the statement."""
+        if seen.row.code == OpCode.INTERNAL:
+            return self._take_end(seen)
+        if seen.of not in (None, self._undo.row_id):
+            return self.is_empty
+        if seen.row.code in LARGE_CODES:
+            return self._take_pieces(seen)
+        if seen.row.code == OpCode.UPDATE:
+            return self._take_update(seen)
+        return self.is_empty if seen.of is None else self._take_other(seen)
+
+    def _take_end(self, seen: _Seen) -> bool:
         """Take a row of code 0: the end of a statement on this row or, which ends this one, on another row."""
         if seen.of != self._undo.row_id:
             return self.is_empty
@@ -450,7 +464,7 @@ class _Statement:
         self._end, self._is_ended = seen.places, True
         return True
 
-    def take_pieces(self, seen: _Seen) -> bool:
+    def _take_pieces(self, seen: _Seen) -> bool:
         """Take the pieces of one value. Those of a LOB that is not set back are another statement's."""
         if self._latest is not None and _begin(seen, self._latest):
             is_whole = seen.empties and self._latest.row.code != OpCode.LOB_TRIM
@@ -471,7 +485,7 @@ class _Statement:
             self._left.discard(seen.column)
         return not seen.in_place
 
-    def take_update(self, seen: _Seen) -> bool:
+    def _take_update(self, seen: _Seen) -> bool:
         """Take an UPDATE: one with the placeholder begins the statement, one with a ROW_ID ends it or is all of it."""
         parsed = parsed_row(seen.row)
         columns = None if parsed is None else set(parsed.new)
@@ -485,6 +499,8 @@ class _Statement:
                     self._end = ()  # it is this row's
                 return seen.of is None and self.is_empty
             self._take(seen)
+            if self._left is not None and columns is not None:
+                self._left -= columns
             return False
         if self._is_ended:
             return False
@@ -499,7 +515,7 @@ class _Statement:
         self._left -= columns
         return True
 
-    def take_other(self, seen: _Seen) -> bool:
+    def _take_other(self, seen: _Seen) -> bool:
         """An INSERT or DELETE of the row is no UPDATE of it; a row that LogMiner does not show may be."""
         if self._is_found:
             return False
