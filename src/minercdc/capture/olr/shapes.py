@@ -13,7 +13,7 @@ from minercdc.capture.olr.message import Message, Operation
 from minercdc.capture.olr.rows import RowReader
 from minercdc.config.source.olr import OlrConfig
 from minercdc.errors import SchemaMismatchError
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import TableId, TableNames, TableSchema
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
 from minercdc.stream.events import SchemaChange, Scn
@@ -30,6 +30,7 @@ class Shapes:
     :param read_table: present shape of a table, None when it does not exist.
     :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
     :param lobs: `lob.enabled`.
+    :ivar name_of: the name of a table in messages, and of suspended tables.
     """
 
     def __init__(
@@ -44,7 +45,8 @@ class Shapes:
         lobs: bool,
     ) -> None:
         self._tables, self._database = tables, database
-        self._tracker = ShapeTracker(tables, table_filter, database, read_table, unlogged)
+        self.name_of = TableNames(database).of
+        self._tracker = ShapeTracker(tables, table_filter, database, read_table, unlogged, name_of=self.name_of)
         self._read_table = read_table
         self._config = config
         self._lobs = lobs
@@ -55,8 +57,7 @@ class Shapes:
     def captured(self, operation: Operation) -> TableId | None:
         """The captured table of a change; None when it is not captured, or when neither the server knows its name nor
         `tables` its object id. The latter logs a warning, once for each name that the server gives such a table."""
-        if operation.owner is None or (operation.table or "").startswith("OBJ_"):
-            # The server does not know the object's name.
+        if _is_unnamed(operation):
             number = operation.object_id
             known = self._tables.find_object(self._database, number) if number else None
             if known is not None:
@@ -80,8 +81,8 @@ class Shapes:
         yield from self._tracker.follow(_row(operation, message), time_us)
 
     def renewed(self, table: TableId, operation: Operation, message: Message, time_us: int) -> Iterator[SchemaChange]:
-        """Look whether a change shows a table that `tables` does not know, or another shape (a column or object id) than the
-        known one, though no DDL came. Then the present shape is read from the dictionary and put into `tables`, a
+        """Look whether a change shows a table that `tables` does not know, or another shape (a column, or the object id that the
+        table has now) than the known one, though no DDL came. Then the present shape is read from the dictionary and put into `tables`, a
         SchemaChange is yielded and a warning logged. Nothing is yielded when the shape is the known one, the dictionary
         does not have the table, or the same difference was looked up before.
 
@@ -104,9 +105,11 @@ class Shapes:
         present = self._read_table(table)
         if present is None:
             return
+        if not unknown and present.object_id != operation.object_id:
+            return  # the id is a partition's; the present shape may be later than the change, or another table's
         present = without_unsupported(present)
         if replace(present, version=known.version) == known:
-            return  # a partition's object id, or a column that was dropped since
+            return  # a column that was dropped since
         why = (
             f"changes have columns {', '.join(unknown)}" if unknown else f"changes have the object id {operation.object_id}"
         )
@@ -129,6 +132,12 @@ class Shapes:
         if known is None or known.schema != schema:
             known = self._readers[schema.id] = RowReader(schema, self._config, lobs=self._lobs)
         return known
+
+
+def _is_unnamed(operation: Operation) -> bool:
+    """Whether the server does not know the name of a change's table: then it prints no owner, or `OBJ_n` with the object id as
+    the name. Names of tables that it knows may begin so, too."""
+    return operation.owner is None or operation.table == f"OBJ_{operation.object_id}"
 
 
 def _row(operation: Operation, message: Message) -> LogMinerRow:

@@ -1,0 +1,81 @@
+"""Which table and shape a change has, when its object id or name is not that of a table that is known."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from minercdc.capture.olr.message import Message, Operation, Place
+from minercdc.capture.olr.shapes import Shapes
+from minercdc.config.source.olr import OlrConfig
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table_filter import TableFilter
+from minercdc.schema.tables import Tables
+from minercdc.stream.events import SchemaChange
+
+DEFAULTS: dict[str, Any] = {}
+T = TableId("PDB", "SHOP", "T")
+KNOWN = TableSchema(T, (Column("ID", "NUMBER"), Column("A", "NUMBER")), (0,), object_id=100)
+RENAMED = replace(KNOWN, columns=(Column("ID", "NUMBER"), Column("B", "NUMBER")))
+MESSAGE = Message(Place(50, 1), [], scn=50, xid="0" * 16)
+
+
+def shapes(present: TableSchema | None, *known: TableSchema) -> Shapes:
+    return Shapes(
+        Tables(known),
+        TableFilter(schema_include=["SHOP"]),
+        "PDB",
+        lambda _: present,
+        lambda _: "",
+        OlrConfig(**DEFAULTS),
+        lobs=False,
+    )
+
+
+def inserted(object_id: int, table: str = "T", **after: Any) -> Operation:
+    return Operation("c", "SHOP", table, object_id, after=after or {"ID": "1", "A": "2"})
+
+
+def renewed(found: Shapes, operation: Operation) -> list[SchemaChange]:
+    return list(found.renewed(T, operation, MESSAGE, 0))
+
+
+@pytest.mark.parametrize("now", [RENAMED, replace(RENAMED, object_id=300)], ids=["altered", "another table"])
+def test_a_row_of_a_partition_has_the_shape_of_its_place_in_the_stream(now: TableSchema) -> None:
+    found = shapes(now, KNOWN)  # the DDL is still to come
+    assert renewed(found, inserted(501)) == []
+    assert found.reader(T).read(inserted(501))[2] == ("1", "2")
+
+
+def test_a_table_that_was_made_again_without_ddl_has_its_present_shape() -> None:
+    now = replace(RENAMED, object_id=300)
+    (change,) = renewed(shapes(now, KNOWN), inserted(300, ID="1", B="2"))
+    assert change.after is not None
+    assert (change.after.columns, change.after.object_id) == (now.columns, 300)
+
+
+def test_a_column_that_came_without_ddl_is_read() -> None:
+    (change,) = renewed(shapes(RENAMED, KNOWN), inserted(100, ID="1", B="2"))
+    assert change.after is not None
+    assert change.after.columns == RENAMED.columns
+
+
+@pytest.mark.parametrize("object_id", [100, 501, 0], ids=["its own", "of a partition", "not given"])
+def test_the_name_of_a_table_may_begin_as_that_of_an_unknown_object(object_id: int) -> None:
+    orders = replace(KNOWN, id=TableId("PDB", "SHOP", "OBJ_ORDERS"))
+    assert shapes(None, orders).captured(inserted(object_id, "OBJ_ORDERS")) == orders.id
+
+
+@pytest.mark.parametrize("owner", ["SHOP", None])
+def test_an_object_without_name_is_found_by_its_id_or_named_once(
+    owner: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = shapes(None, KNOWN)
+    assert found.captured(replace(inserted(100, "OBJ_100"), owner=owner)) == T
+    with caplog.at_level(logging.WARNING):
+        assert found.captured(replace(inserted(7, "OBJ_7"), owner=owner)) is None
+        assert found.captured(replace(inserted(7, "OBJ_7"), owner=owner)) is None
+    assert caplog.text.count("does not know the name of OBJ_7") == 1
