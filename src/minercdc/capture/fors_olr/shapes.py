@@ -23,7 +23,7 @@ from minercdc.errors import SchemaMismatchError
 from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.scn import current_scn
-from minercdc.schema.table import TableId, TableSchema, without_comments
+from minercdc.schema.table import TableId, TableNames, TableSchema, without_comments
 from minercdc.stream.events import SchemaChange, Scn
 from minercdc.values.supported import without_unsupported
 
@@ -38,10 +38,14 @@ _HINT = (
 
 class Shapes:
     """Keeps `tables` of the context as the server has them since its start, and notices DDL; one for each run of the stream.
-    `look` opens a connection, which `close` ends."""
+    `look` opens a connection, which `close` ends.
+
+    :ivar name_of: the name of a suspended table.
+    """
 
     def __init__(self, context: CaptureContext) -> None:
         self._context = context
+        self.name_of = TableNames(context.database).of
         self._tables = context.tables
         self._lobs = context.config.capture.lob_enabled
         self._readers: dict[TableId, RowReader] = {}
