@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
+from datetime import timedelta
 from time import monotonic
 
 from minercdc.capture.adapter import CaptureContext
@@ -26,6 +27,7 @@ from minercdc.capture.olr.shapes import Shapes
 from minercdc.capture.open_transactions import OldestUndelivered
 from minercdc.capture.position_json import loaded
 from minercdc.errors import MinerCdcError, TransientSourceError, UnknownSourceError
+from minercdc.oracle.scn import host_clock
 from minercdc.stream.contracts import StopFlag
 from minercdc.stream.events import Event, Progress, Scn
 from minercdc.stream.offset import JsonValue, Position
@@ -189,4 +191,10 @@ class OlrCapture:
             context.unlogged,
             self._config,
             lobs=context.config.capture.lob_enabled,
+            ids=context.object_ids,
+            offset=self._offset,
         )
+
+    def _offset(self) -> timedelta:
+        with closing(self._context.connect_pdb()) as connection:
+            return host_clock(connection)[1]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from time import monotonic
 
 from minercdc.capture.logminer.session.row import LogMinerRow, OpCode
 from minercdc.capture.logminer.tables.captured_tables import ReadTable, ShapeTracker
+from minercdc.capture.logminer.tables.partitions import DictionaryIds
 from minercdc.capture.olr.message import Message, Operation
 from minercdc.capture.olr.rows import RowReader
 from minercdc.config.source.olr import OlrConfig
@@ -20,7 +22,8 @@ from minercdc.stream.events import SchemaChange, Scn
 from minercdc.values.supported import without_unsupported
 
 _log = logging.getLogger(__name__)
-_NO_TIME = datetime(1970, 1, 1)
+_EPOCH = datetime(1970, 1, 1)
+_OFFSET_SECONDS = 600.0
 
 
 class Shapes:
@@ -30,6 +33,9 @@ class Shapes:
     :param read_table: present shape of a table, None when it does not exist.
     :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
     :param lobs: `lob.enabled`.
+    :param ids: as of `ShapeTracker`.
+    :param offset: reads how far the time of the database's host is ahead of UTC; its errors pass through. DDL is compared with the
+        dictionary by that time.
     :ivar name_of: the name of a table in messages, and of suspended tables.
     """
 
@@ -43,10 +49,14 @@ class Shapes:
         config: OlrConfig,
         *,
         lobs: bool,
+        ids: DictionaryIds | None = None,
+        offset: Callable[[], timedelta] = timedelta,
     ) -> None:
         self._tables, self._database = tables, database
         self.name_of = TableNames(database).of
-        self._tracker = ShapeTracker(tables, table_filter, database, read_table, unlogged, name_of=self.name_of)
+        self._tracker = ShapeTracker(tables, table_filter, database, read_table, unlogged, name_of=self.name_of, ids=ids)
+        self._read_offset = offset
+        self._offset, self._offset_until = timedelta(), float("-inf")
         self._read_table = read_table
         self._config = config
         self._lobs = lobs
@@ -78,7 +88,7 @@ class Shapes:
 
         :param time_us: of the statement, microseconds since the epoch in UTC.
         """
-        yield from self._tracker.follow(_row(operation, message), time_us)
+        yield from self._tracker.follow(_row(operation, message, self._host_time(time_us)), time_us)
 
     def renewed(self, table: TableId, operation: Operation, message: Message, time_us: int) -> Iterator[SchemaChange]:
         """Look whether a change shows a table that `tables` does not know, or another shape (a column, or the object id that the
@@ -90,7 +100,7 @@ class Shapes:
         """
         known = self._tables.find(table)
         if known is None:
-            change = self._tracker.discover(table, _row(operation, message), time_us)
+            change = self._tracker.discover(table, _row(operation, message, _EPOCH), time_us)
             if change is not None:
                 yield change
             return
@@ -127,6 +137,13 @@ class Shapes:
             raise SchemaMismatchError("the table's shape is not known")
         return self._reader(schema)
 
+    def _host_time(self, time_us: int) -> datetime:
+        """The time of the database's host at a time of UTC; the present one for 0, which is not known."""
+        if monotonic() >= self._offset_until:  # daylight saving time changes it
+            self._offset, self._offset_until = self._read_offset(), monotonic() + _OFFSET_SECONDS
+        moment = _EPOCH + timedelta(microseconds=time_us) if time_us else datetime.now(UTC).replace(tzinfo=None)
+        return moment + self._offset
+
     def _reader(self, schema: TableSchema) -> RowReader:
         known = self._readers.get(schema.id)
         if known is None or known.schema != schema:
@@ -140,7 +157,7 @@ def _is_unnamed(operation: Operation) -> bool:
     return operation.owner is None or operation.table == f"OBJ_{operation.object_id}"
 
 
-def _row(operation: Operation, message: Message) -> LogMinerRow:
+def _row(operation: Operation, message: Message, host_time: datetime) -> LogMinerRow:
     """The statement or change as a LogMinerRow, which `ShapeTracker` takes; its SCN is 0 when the message has none."""
     return LogMinerRow(
         scn=message.scn or message.commit_scn or 0,
@@ -157,7 +174,7 @@ def _row(operation: Operation, message: Message) -> LogMinerRow:
         csf=0,
         status=0,
         info=None,
-        timestamp=_NO_TIME,
+        timestamp=host_time,
         user=message.user,
         client_id=None,
         object_id=operation.object_id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from minercdc.capture.olr.message import Message, Operation, Place
 from minercdc.capture.olr.shapes import Shapes
 from minercdc.config.source.olr import OlrConfig
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.oracle.dictionary.dependent_tables import Child
+from minercdc.schema.table import Column, Key, TableId, TableSchema
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
 from minercdc.stream.events import SchemaChange
@@ -79,3 +81,88 @@ def test_an_object_without_name_is_found_by_its_id_or_named_once(
         assert found.captured(replace(inserted(7, "OBJ_7"), owner=owner)) is None
         assert found.captured(replace(inserted(7, "OBJ_7"), owner=owner)) is None
     assert caplog.text.count("does not know the name of OBJ_7") == 1
+
+
+# ---- what the dictionary says of a statement ----
+
+_AT = datetime(2026, 3, 1, 12)
+_AHEAD = timedelta(hours=2)
+
+
+class Ids:
+    """The dictionary's object ids: the table is called `name` now, and has a child by a foreign key."""
+
+    def __init__(self, name: str, *children: Child) -> None:
+        self.name, self._children = T._replace(table=name), children
+
+    def present_name(self, _: TableSchema) -> TableId:
+        return self.name
+
+    def children(self, _: TableId) -> tuple[Child, ...]:
+        return self._children
+
+    def altered(self, _: object, __: datetime) -> frozenset[TableId]:
+        return frozenset()
+
+    def host_time(self, _: str) -> datetime:
+        return _AT
+
+    def parts(self, _: object) -> dict[TableId, frozenset[int]]:
+        return {}
+
+
+def followed(sql: str, now: TableSchema, *known: TableSchema, ids: Ids | None = None) -> Tables:
+    """The tables after a statement at noon of the host, which is 10 o'clock UTC."""
+    tables = Tables(known or (KNOWN,))
+    names = TableFilter(schema_include=["SHOP"])
+    found = Shapes(
+        tables,
+        names,
+        "PDB",
+        lambda name: now if name == now.id else None,
+        lambda _: "",
+        OlrConfig(**DEFAULTS),
+        lobs=False,
+        ids=ids,  # type: ignore[arg-type]
+        offset=lambda: _AHEAD,
+    )
+    time_us = int((_AT - _AHEAD).replace(tzinfo=UTC).timestamp()) * 1_000_000
+    statement = Operation("ddl", "SHOP", "T", 100, sql=sql)
+    CHANGES[:] = found.follow(statement, MESSAGE, time_us)
+    return tables
+
+
+CHANGES: list[SchemaChange] = []
+
+
+def test_a_check_that_is_dropped_takes_no_key_with_it() -> None:
+    """Oracle made the names of both. The dictionary has the key still, since before the statement."""
+    known = replace(KNOWN, keys=(Key("P", ("ID",)),), not_nulls=())
+    there = replace(KNOWN, keys=(Key("P", ("ID",), "SYS_C1"),), not_nulls=(), changed={"SYS_C1": _AT - timedelta(hours=1)})
+    table = followed("alter table t drop constraint SYS_C2", there, known).find(T)
+    assert table is not None
+    assert table.key == (0,)
+    gone = replace(there, keys=(), key=(), changed={})
+    table = followed("alter table t drop constraint SYS_C1", gone, known).find(T)
+    assert table is not None
+    assert table.key == ()
+    # One of the same name that was made an hour after the statement is another one.
+    later = replace(there, changed={"SYS_C1": _AT + timedelta(hours=1)})
+    table = followed("alter table t drop constraint SYS_C1", later, known).find(T)
+    assert table is not None
+    assert table.key == ()
+
+
+def test_a_table_that_is_renamed_later_is_not_dropped_by_what_its_text_leaves_open() -> None:
+    now = replace(KNOWN, id=T._replace(table="LATER"), columns=(*KNOWN.columns, Column("C", "NUMBER")))
+    tables = followed("alter table t add (c shop.numbers)", now, ids=Ids("LATER"))
+    table = tables.find(T)
+    assert table is not None
+    assert table.columns == now.columns
+
+
+def test_truncate_cascade_empties_the_tables_that_refer_to_it() -> None:
+    child = TableSchema(TableId("PDB", "SHOP", "CHILD"), KNOWN.columns, (0,), object_id=200)
+    found = Child(child.id, 200, cascades=True, by_reference=False, changed=_AT - timedelta(hours=3))
+    followed("truncate table t cascade", KNOWN, KNOWN, child, ids=Ids("T", found))
+    assert [(change.table.table, change.truncate) for change in CHANGES] == [("T", True), ("CHILD", True)]
