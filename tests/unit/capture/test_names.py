@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.unit.capture.olr.context import shapes_of
 
 from minercdc.capture.flashback import demotion
 from minercdc.capture.flashback.position import FlashbackPosition
@@ -14,14 +15,10 @@ from minercdc.capture.flashback.table_windows import Failure, Judged, Phases
 from minercdc.capture.flashback.undo import Stability
 from minercdc.capture.fors_olr import shapes as fors
 from minercdc.capture.logminer.session.containers import containers_of
-from minercdc.capture.olr.shapes import Shapes
-from minercdc.config.source.olr import OlrConfig
 from minercdc.schema.table import TableId, TableNames
-from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
 from minercdc.stream.events import Notification, SuspensionChange
 
-DEFAULTS: dict[str, Any] = {}
 NAMES = TableNames("PDB")
 TWO = [TableId("PDB", "A", "B.C"), TableId("PDB", "A.B", "C")]
 CONTEXT: Any = SimpleNamespace(
@@ -43,7 +40,7 @@ CONTEXT: Any = SimpleNamespace(
 def test_adapters_name_tables_as_suspensions_do(table: TableId) -> None:
     only = containers_of(CONTEXT, lambda _: None).only  # type: ignore[arg-type,return-value]
     assert only is not None
-    olr = Shapes(Tables(), TableFilter(), "PDB", lambda _: None, lambda _: "", OlrConfig(**DEFAULTS), lobs=False)
+    olr = shapes_of()
     for name_of in (only.shapes.name_of, olr.name_of, fors.Shapes(CONTEXT).name_of, demotion.name_of):
         assert name_of(table) == NAMES.of(table)
 

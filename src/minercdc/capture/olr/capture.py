@@ -107,7 +107,7 @@ class OlrCapture:
         confirmations = self._confirmations = Confirmations(config.minercdc_olr_c_scn, start.seen)
         delivery = Delivery(
             start,
-            self._shapes(),
+            Shapes(context, self._offset),
             confirmations,
             on_failure=context.config.run.event_processing_failure_handling_mode,
             unread=context.unread,
@@ -180,20 +180,6 @@ class OlrCapture:
         if place is not None:
             source = self._config.openlogreplicator_source or ""
             self._connection.send(Request(RequestCode.CONFIRM, source, place=place).encoded())
-
-    def _shapes(self) -> Shapes:
-        context = self._context
-        return Shapes(
-            context.tables,
-            context.mined,
-            context.database,
-            context.read_table,
-            context.unlogged,
-            self._config,
-            lobs=context.config.capture.lob_enabled,
-            ids=context.object_ids,
-            offset=self._offset,
-        )
 
     def _offset(self) -> timedelta:
         with closing(self._context.connect_pdb()) as connection:

@@ -8,16 +8,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 
+from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.logminer.session.row import LogMinerRow, OpCode
-from minercdc.capture.logminer.tables.captured_tables import ReadTable, ShapeTracker
-from minercdc.capture.logminer.tables.partitions import DictionaryIds
+from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.capture.olr.message import Message, Operation
 from minercdc.capture.olr.rows import RowReader
-from minercdc.config.source.olr import OlrConfig
 from minercdc.errors import SchemaMismatchError
 from minercdc.schema.table import TableId, TableNames, TableSchema
-from minercdc.schema.table_filter import TableFilter
-from minercdc.schema.tables import Tables
 from minercdc.stream.events import SchemaChange, Scn
 from minercdc.values.supported import without_unsupported
 
@@ -27,39 +24,31 @@ _OFFSET_SECONDS = 600.0
 
 
 class Shapes:
-    """Keeps `tables`, which the caller owns, in step with the messages of one connection, in their order. Errors of
-    `read_table`, `unlogged` and the filter pass through.
+    """Keeps `tables` of the context in step with the messages of one connection, in their order. Errors of the context's
+    callables and of the filter pass through.
 
-    :param read_table: present shape of a table, None when it does not exist.
-    :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
-    :param lobs: `lob.enabled`.
-    :param ids: as of `ShapeTracker`.
-    :param offset: reads how far the time of the database's host is ahead of UTC; its errors pass through. DDL is compared with the
-        dictionary by that time.
+    :param offset: reads how far the time of the database's host is ahead of UTC, for DDL, which is compared with the dictionary by
+        that time; its errors pass through.
     :ivar name_of: the name of a table in messages, and of suspended tables.
     """
 
-    def __init__(
-        self,
-        tables: Tables,
-        table_filter: TableFilter,
-        database: str,
-        read_table: ReadTable,
-        unlogged: Callable[[TableId], str],
-        config: OlrConfig,
-        *,
-        lobs: bool,
-        ids: DictionaryIds | None = None,
-        offset: Callable[[], timedelta] = timedelta,
-    ) -> None:
-        self._tables, self._database = tables, database
-        self.name_of = TableNames(database).of
-        self._tracker = ShapeTracker(tables, table_filter, database, read_table, unlogged, name_of=self.name_of, ids=ids)
+    def __init__(self, context: CaptureContext, offset: Callable[[], timedelta]) -> None:
+        self._tables, self._database = context.tables, context.database
+        self.name_of = TableNames(context.database).of
+        self._read_table = context.read_table
+        self._tracker = ShapeTracker(
+            context.tables,
+            context.mined,
+            context.database,
+            context.read_table,
+            context.unlogged,
+            name_of=self.name_of,
+            ids=context.object_ids,
+        )
         self._read_offset = offset
         self._offset, self._offset_until = timedelta(), float("-inf")
-        self._read_table = read_table
-        self._config = config
-        self._lobs = lobs
+        self._config = context.config.olr
+        self._lobs = context.config.capture.lob_enabled
         self._readers: dict[TableId, RowReader] = {}
         self._looked_up: set[tuple[object, ...]] = set()
         self._unnamed: set[str | None] = set()

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
+from tests.unit.capture.olr.context import shapes_of
 
 from minercdc.capture.olr.confirmation import Confirmations
 from minercdc.capture.olr.delivery import Delivery
 from minercdc.capture.olr.json_format import read_json
 from minercdc.capture.olr.message import Place
 from minercdc.capture.olr.position import OlrPosition
-from minercdc.capture.olr.shapes import Shapes
-from minercdc.config.source.olr import OlrConfig
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.schema.table_filter import TableFilter
-from minercdc.schema.tables import Tables
 from minercdc.stream.events import ChangeEvent, Event, Progress, UndecodableRow
 
-DEFAULTS: dict[str, Any] = {}
 T = TableSchema(TableId("PDB", "SHOP", "T"), (Column("ID", "NUMBER"),), (0,), object_id=100)
 
 
@@ -31,11 +25,9 @@ class Reader:
     def __init__(self, table: TableSchema = T, unread: frozenset[str] = frozenset()) -> None:
         self.confirmations = Confirmations("auto", None)
         self._table = table.id
-        tables, names = Tables([table]), TableFilter(schema_include=[re.escape(table.id.schema)])
-        shapes = Shapes(tables, names, "PDB", lambda _: table, lambda _: "", OlrConfig(**DEFAULTS), lobs=False)
         self._delivery = Delivery(
             OlrPosition(90, begun=40),
-            shapes,
+            shapes_of(table, present=table),
             self.confirmations,
             on_failure="fail",
             unread=lambda _: unread,

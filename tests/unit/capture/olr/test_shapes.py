@@ -8,33 +8,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.unit.capture.olr.context import shapes_of
 
 from minercdc.capture.olr.message import Message, Operation, Place
 from minercdc.capture.olr.shapes import Shapes
-from minercdc.config.source.olr import OlrConfig
 from minercdc.oracle.dictionary.dependent_tables import Child
 from minercdc.schema.table import Column, Key, TableId, TableSchema
-from minercdc.schema.table_filter import TableFilter
-from minercdc.schema.tables import Tables
 from minercdc.stream.events import SchemaChange
 
-DEFAULTS: dict[str, Any] = {}
 T = TableId("PDB", "SHOP", "T")
 KNOWN = TableSchema(T, (Column("ID", "NUMBER"), Column("A", "NUMBER")), (0,), object_id=100)
 RENAMED = replace(KNOWN, columns=(Column("ID", "NUMBER"), Column("B", "NUMBER")))
 MESSAGE = Message(Place(50, 1), [], scn=50, xid="0" * 16)
-
-
-def shapes(present: TableSchema | None, *known: TableSchema) -> Shapes:
-    return Shapes(
-        Tables(known),
-        TableFilter(schema_include=["SHOP"]),
-        "PDB",
-        lambda _: present,
-        lambda _: "",
-        OlrConfig(**DEFAULTS),
-        lobs=False,
-    )
 
 
 def inserted(object_id: int, table: str = "T", **after: Any) -> Operation:
@@ -47,20 +32,20 @@ def renewed(found: Shapes, operation: Operation) -> list[SchemaChange]:
 
 @pytest.mark.parametrize("now", [RENAMED, replace(RENAMED, object_id=300)], ids=["altered", "another table"])
 def test_a_row_of_a_partition_has_the_shape_of_its_place_in_the_stream(now: TableSchema) -> None:
-    found = shapes(now, KNOWN)  # the DDL is still to come
+    found = shapes_of(KNOWN, present=now)  # the DDL is still to come
     assert renewed(found, inserted(501)) == []
     assert found.reader(T).read(inserted(501))[2] == ("1", "2")
 
 
 def test_a_table_that_was_made_again_without_ddl_has_its_present_shape() -> None:
     now = replace(RENAMED, object_id=300)
-    (change,) = renewed(shapes(now, KNOWN), inserted(300, ID="1", B="2"))
+    (change,) = renewed(shapes_of(KNOWN, present=now), inserted(300, ID="1", B="2"))
     assert change.after is not None
     assert (change.after.columns, change.after.object_id) == (now.columns, 300)
 
 
 def test_a_column_that_came_without_ddl_is_read() -> None:
-    (change,) = renewed(shapes(RENAMED, KNOWN), inserted(100, ID="1", B="2"))
+    (change,) = renewed(shapes_of(KNOWN, present=RENAMED), inserted(100, ID="1", B="2"))
     assert change.after is not None
     assert change.after.columns == RENAMED.columns
 
@@ -68,14 +53,14 @@ def test_a_column_that_came_without_ddl_is_read() -> None:
 @pytest.mark.parametrize("object_id", [100, 501, 0], ids=["its own", "of a partition", "not given"])
 def test_the_name_of_a_table_may_begin_as_that_of_an_unknown_object(object_id: int) -> None:
     orders = replace(KNOWN, id=TableId("PDB", "SHOP", "OBJ_ORDERS"))
-    assert shapes(None, orders).captured(inserted(object_id, "OBJ_ORDERS")) == orders.id
+    assert shapes_of(orders).captured(inserted(object_id, "OBJ_ORDERS")) == orders.id
 
 
 @pytest.mark.parametrize("owner", ["SHOP", None])
 def test_an_object_without_name_is_found_by_its_id_or_named_once(
     owner: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found = shapes(None, KNOWN)
+    found = shapes_of(KNOWN)
     assert found.captured(replace(inserted(100, "OBJ_100"), owner=owner)) == T
     with caplog.at_level(logging.WARNING):
         assert found.captured(replace(inserted(7, "OBJ_7"), owner=owner)) is None
@@ -111,58 +96,38 @@ class Ids:
         return {}
 
 
-def followed(sql: str, now: TableSchema, *known: TableSchema, ids: Ids | None = None) -> Tables:
-    """The tables after a statement at noon of the host, which is 10 o'clock UTC."""
-    tables = Tables(known or (KNOWN,))
-    names = TableFilter(schema_include=["SHOP"])
-    found = Shapes(
-        tables,
-        names,
-        "PDB",
-        lambda name: now if name == now.id else None,
-        lambda _: "",
-        OlrConfig(**DEFAULTS),
-        lobs=False,
-        ids=ids,  # type: ignore[arg-type]
-        offset=lambda: _AHEAD,
-    )
+def followed(sql: str, now: TableSchema, *known: TableSchema, ids: Ids | None = None) -> tuple[list[SchemaChange], Shapes]:
+    """What a statement does at noon of the host, which is 10 o'clock UTC.
+
+    :param now: the table as the dictionary has it now.
+    """
+    shapes = shapes_of(*known, present=now, ids=ids, ahead=_AHEAD)
     time_us = int((_AT - _AHEAD).replace(tzinfo=UTC).timestamp()) * 1_000_000
-    statement = Operation("ddl", "SHOP", "T", 100, sql=sql)
-    CHANGES[:] = found.follow(statement, MESSAGE, time_us)
-    return tables
-
-
-CHANGES: list[SchemaChange] = []
+    return list(shapes.follow(Operation("ddl", "SHOP", "T", 100, sql=sql), MESSAGE, time_us)), shapes
 
 
 def test_a_check_that_is_dropped_takes_no_key_with_it() -> None:
     """Oracle made the names of both. The dictionary has the key still, since before the statement."""
     known = replace(KNOWN, keys=(Key("P", ("ID",)),), not_nulls=())
     there = replace(KNOWN, keys=(Key("P", ("ID",), "SYS_C1"),), not_nulls=(), changed={"SYS_C1": _AT - timedelta(hours=1)})
-    table = followed("alter table t drop constraint SYS_C2", there, known).find(T)
-    assert table is not None
-    assert table.key == (0,)
-    gone = replace(there, keys=(), key=(), changed={})
-    table = followed("alter table t drop constraint SYS_C1", gone, known).find(T)
-    assert table is not None
-    assert table.key == ()
+    _, shapes = followed("alter table t drop constraint SYS_C2", there, known)
+    assert shapes.reader(T).schema.key == (0,)
+    _, shapes = followed("alter table t drop constraint SYS_C1", replace(there, keys=(), key=(), changed={}), known)
+    assert shapes.reader(T).schema.key == ()
     # One of the same name that was made an hour after the statement is another one.
     later = replace(there, changed={"SYS_C1": _AT + timedelta(hours=1)})
-    table = followed("alter table t drop constraint SYS_C1", later, known).find(T)
-    assert table is not None
-    assert table.key == ()
+    _, shapes = followed("alter table t drop constraint SYS_C1", later, known)
+    assert shapes.reader(T).schema.key == ()
 
 
 def test_a_table_that_is_renamed_later_is_not_dropped_by_what_its_text_leaves_open() -> None:
     now = replace(KNOWN, id=T._replace(table="LATER"), columns=(*KNOWN.columns, Column("C", "NUMBER")))
-    tables = followed("alter table t add (c shop.numbers)", now, ids=Ids("LATER"))
-    table = tables.find(T)
-    assert table is not None
-    assert table.columns == now.columns
+    _, shapes = followed("alter table t add (c shop.numbers)", now, KNOWN, ids=Ids("LATER"))
+    assert shapes.reader(T).schema.columns == now.columns
 
 
 def test_truncate_cascade_empties_the_tables_that_refer_to_it() -> None:
     child = TableSchema(TableId("PDB", "SHOP", "CHILD"), KNOWN.columns, (0,), object_id=200)
     found = Child(child.id, 200, cascades=True, by_reference=False, changed=_AT - timedelta(hours=3))
-    followed("truncate table t cascade", KNOWN, KNOWN, child, ids=Ids("T", found))
-    assert [(change.table.table, change.truncate) for change in CHANGES] == [("T", True), ("CHILD", True)]
+    changes, _ = followed("truncate table t cascade", KNOWN, KNOWN, child, ids=Ids("T", found))
+    assert [(change.table.table, change.truncate) for change in changes] == [("T", True), ("CHILD", True)]
