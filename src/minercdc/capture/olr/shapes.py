@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 
@@ -104,11 +103,11 @@ class Shapes:
         present = self._read_table(table)
         if present is None:
             return
-        if not unknown and present.object_id != operation.object_id:
-            return  # the id is a partition's; the present shape may be later than the change, or another table's
         present = without_unsupported(present)
-        if replace(present, version=known.version) == known:
-            return  # a column that was dropped since
+        is_again = is_other and present.object_id == operation.object_id
+        if not is_again and present.positions().keys().isdisjoint(unknown):
+            # The id is a partition's, the columns Oracle's own, or dropped since. The present shape may be later than the change.
+            return
         why = (
             f"changes have columns {', '.join(unknown)}" if unknown else f"changes have the object id {operation.object_id}"
         )

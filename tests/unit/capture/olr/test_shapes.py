@@ -37,6 +37,15 @@ def test_a_row_of_a_partition_has_the_shape_of_its_place_in_the_stream(now: Tabl
     assert found.reader(T).read(inserted(501))[2] == ("1", "2")
 
 
+def test_a_row_with_a_hidden_column_has_the_shape_of_its_place_in_the_stream() -> None:
+    """The text of CREATE TABLE does not say the columns that Oracle makes itself, and the server shows them."""
+    now = replace(RENAMED, stored=("ID", "B", "SYS_NC00003$"))
+    found = shapes_of(KNOWN, present=now)
+    row = inserted(100, ID="1", A="2", **{"SYS_NC00003$": "00"})
+    assert renewed(found, row) == []
+    assert found.reader(T).read(row)[2] == ("1", "2")
+
+
 def test_a_table_that_was_made_again_without_ddl_has_its_present_shape() -> None:
     now = replace(RENAMED, object_id=300)
     (change,) = renewed(shapes_of(KNOWN, present=now), inserted(300, ID="1", B="2"))
