@@ -94,6 +94,7 @@ class Shapes:
             return
         unknown = self._reader(known).unknown(operation)
         is_other = bool(operation.object_id and known.object_id and operation.object_id != known.object_id)
+        is_other = is_other and operation.object_id not in (known.parts or ())
         if not unknown and not is_other:
             return
         occasion = (table, known.version, operation.object_id, *unknown)
