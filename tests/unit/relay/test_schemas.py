@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -179,6 +180,15 @@ def test_sources_keep_their_ids(tmp_path: Path) -> None:
         *((7, "x.y.Bee", "S.B"), (101, "a.A", "S.A"), (102, "a.C", "S.C")),
     ]
     assert again.source_of("OTHER.A").name == "a.other.A"
+
+
+def test_tables_whose_names_are_one_without_quotes_are_two_sources(tmp_path: Path) -> None:
+    registry = SchemaRegistry(tmp_path, namespace="a", names={"A.B.D": (7, "x.D")})
+    one = table(Column("N", "NUMBER"))
+    ids = [TableId("DB", "A", "B.C"), TableId("DB", "A.B", "C"), TableId("DB", "A.B", "D")]
+    found = [registry.version_of(replace(one, id=table_id), [0])[0] for table_id in ids]
+    assert [(source.table, source.name) for source in found] == [("A.B.C", "a.C"), ('"A.B".C', "a.a.C"), ('"A.B".D', "x.D")]
+    assert SchemaRegistry(tmp_path, namespace="a").sources() == sorted(found, key=lambda source: source.id)
 
 
 def test_a_source_id_that_is_taken(tmp_path: Path) -> None:

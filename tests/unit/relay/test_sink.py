@@ -18,8 +18,9 @@ from minercdc.relay.buffer.windows import ScnNotFoundError
 from minercdc.relay.client.checkpoint import Checkpoint
 from minercdc.relay.events.event import DELETE, UPSERT
 from minercdc.relay.events.values import row_reader
+from minercdc.schema.table import Column, TableSchema
 from minercdc.stream.contracts import Capture, Record
-from minercdc.stream.events import Op, SchemaChange, Scn
+from minercdc.stream.events import UNAVAILABLE, Op, Row, SchemaChange, Scn
 from minercdc.stream.offset import Position
 
 
@@ -45,6 +46,33 @@ def test_operations(tmp_path: Path) -> None:
     assert [(one.key, one.attributes) for one in events] == [(1, UPSERT), (1, UPSERT), (1, DELETE), (2, UPSERT), (2, DELETE)]
     read = row_reader(filling.registry.versions(filling.registry.sources()[0])[0].schema)
     assert [read(one.value)["v"] for one in events] == ["a", "b", "b", "b", "b"]
+
+
+NOT_HELD = "__debezium_unavailable_value"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gone"),
+    [
+        (("1", "2", UNAVAILABLE, "5"), ("1", "3", UNAVAILABLE, "5"), [(b"1\t2", 2, NOT_HELD, 5)]),
+        (("1", "2", UNAVAILABLE, "5"), ("1", "3", "new", "6"), [(b"1\t2", 2, NOT_HELD, 5)]),
+        ((UNAVAILABLE, "2", "x", UNAVAILABLE), ("1", "3", "x", "6"), [(b"1\t2", 2, "x", 6)]),
+        (("1", UNAVAILABLE, "x", "5"), ("1", "3", "x", "5"), []),
+    ],
+)
+def test_a_key_that_changes_is_deleted_whatever_else_redo_holds_of_the_row(
+    tmp_path: Path, before: Row, after: Row, gone: list[tuple[object, ...]]
+) -> None:
+    a, b, n = (Column(name, "NUMBER", 9, 0, name == "N") for name in "ABN")
+    two = TableSchema(T.id._replace(table="TWO"), (a, b, Column("DOC", "CLOB"), n), (0, 1))
+    filling = Filling(tmp_path)
+    filling.put(change(Op.UPDATE, before, after, 5, table=two))
+    filling.commit(complete=5)
+    *deleted, made = filling.events()[:-1]
+    assert (made.key, made.is_delete) == (b"1\t3", False)
+    read = row_reader(filling.registry.versions(filling.registry.sources()[0])[0].schema)
+    rows = [read(one.value) for one in deleted if one.is_delete]
+    assert [(one.key, row["b"], row["doc"], row["n"]) for one, row in zip(deleted, rows, strict=True)] == gone
 
 
 def test_transactions_of_one_scn_share_a_window(tmp_path: Path) -> None:
@@ -191,14 +219,18 @@ def test_the_max_scn_file_as_of_databus(tmp_path: Path) -> None:
 
 @settings(max_examples=examples(80), deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4), st.booleans(), st.booleans()), min_size=1, max_size=25),
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(1, 4), st.sampled_from(["", "commits", "waits"]), st.booleans()),
+        min_size=1,
+        max_size=25,
+    ),
     st.booleans(),
 )
 def test_kills_anywhere_lose_and_repeat_nothing(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, bool, bool]], mapped: bool
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str, bool]], mapped: bool
 ) -> None:
-    """Each step is a transaction: distance of its SCN from the one before (0: the same), rows, whether a commit follows, whether a
-    kill follows. A source that starts from the stored position gives the rest again."""
+    """Each step is a transaction: distance of its SCN from the one before (0: the same), rows, whether a commit follows, at once or once nothing
+    is held back any more, whether a kill follows. A source that starts from the stored position gives the rest again."""
     history, scn, key = [], 10, 0
     for gap, rows, *_ in steps:
         scn += gap
@@ -221,6 +253,7 @@ def test_kills_anywhere_lose_and_repeat_nothing(
         filling.put(*(insert(one, scn, xid=at) for one in keys))
         at += 1
         if commits:
+            filling.now += commits == "waits"
             filling.commit(complete=scn - 1, position=at)
             pull()
         if kills:
@@ -231,4 +264,8 @@ def test_kills_anywhere_lose_and_repeat_nothing(
                 filling.buffer.start_after(0)
     filling.commit(complete=1000, position=at)
     pull()
-    assert [one for one in seen if one[1] != "end"] == [(scn, one) for scn, keys in history for one in keys]
+    found, wanted = [one for one in seen if one[1] != "end"], [(scn, one) for scn, keys in history for one in keys]
+    assert [key for _, key in found] == [key for _, key in wanted]
+    # A transaction whose window was there already has a later one.
+    assert all(window >= scn for (window, _), (scn, _) in zip(found, wanted, strict=True))
+    assert found == wanted or any(commits == "waits" for _, _, commits, _ in steps)

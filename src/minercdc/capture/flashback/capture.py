@@ -21,7 +21,7 @@ from time import monotonic
 import oracledb
 
 from minercdc.capture.database_identity import identified
-from minercdc.capture.flashback.demotion import read_incrementally
+from minercdc.capture.flashback.demotion import name_of, read_incrementally
 from minercdc.capture.flashback.dictionary import Dictionary
 from minercdc.capture.flashback.incremental import IncrementalReader
 from minercdc.capture.flashback.order import ordered
@@ -220,7 +220,7 @@ class FlashbackCapture:
         """How to read each table that is in the window, by versions or incrementally, and has no outcome in `reader` yet."""
         reads: dict[TableId, Read] = {}
         for table, shape in self._dictionary.shapes.items():
-            since, is_new = position.demoted.get(str(table)), self._phases.is_new(table, shape)
+            since, is_new = position.demoted.get(name_of(table)), self._phases.is_new(table, shape)
             if table in reader.outcomes or (position.end and (since == 0 or is_new)):
                 continue
             if since and self._phases.reads_incrementally(table, position):
@@ -287,13 +287,13 @@ class FlashbackCapture:
         left = phases.left_out(judged, position)
         before = [*judged.changes, *phases.announced(judged, shapes, scn, time_us)]
         before += phases.changed(judged, position, scn, time_us)
-        after = {**left, **{str(table): end for table in judged.incremental}}
+        after = {**left, **{name_of(table): end for table in judged.incremental}}
         for table in judged.incremental:
             self._stability.note(table, reader.seconds.get(table, 0.0))
         slow = self._too_slow
         if slow is not None and slow in judged.found and self._is_captured(slow):
             before += read_incrementally(slow, end, "undo would run out before its versions are read", time_us)
-            after[str(slow)] = end
+            after[name_of(slow)] = end
         opened = replace(position, end=end, demoted=left)
         return _Opened(opened, before, transactions, judged.incremental, after, time_us)
 

@@ -11,13 +11,18 @@ import logging
 from collections.abc import Iterator
 
 from minercdc.errors import SnapshotTooOldError
-from minercdc.schema.table import TableId
+from minercdc.schema.table import TableId, TableNames
 from minercdc.stream.events import Event, Notification, SuspensionChange
 from minercdc.stream.offset import SuspendedTable
 
 _log = logging.getLogger(__name__)
 
 _BY_ITSELF = "None: it is read again once its versions can be read."
+
+
+def name_of(table: TableId) -> str:
+    """How positions and suspensions name a table."""
+    return TableNames(table.database).of(table)
 
 
 def demoted(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Event]:
@@ -27,8 +32,8 @@ def demoted(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Eve
     :param time_us: of the notification, microseconds since the epoch in UTC.
     """
     _log.warning("%s cannot be read in the window from SCN %d on, and is demoted: %s", table, scn, reason)
-    entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, _BY_ITSELF)
-    yield SuspensionChange(str(table), entry)
+    entry = SuspendedTable(name_of(table), scn, SnapshotTooOldError.code, reason, _BY_ITSELF)
+    yield SuspensionChange(name_of(table), entry)
     yield _notification(table, "DEMOTED", scn, time_us, reason)
 
 
@@ -37,8 +42,8 @@ def read_incrementally(table: TableId, scn: int, reason: str, time_us: int) -> I
     without deletes. Logs a warning, too."""
     _log.warning("%s is demoted from SCN %d on, and read incrementally, without deletes: %s", table, scn, reason)
     reason = f"read incrementally, without deletes: {reason}"
-    entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, _BY_ITSELF, delivered=True)
-    yield SuspensionChange(str(table), entry)
+    entry = SuspendedTable(name_of(table), scn, SnapshotTooOldError.code, reason, _BY_ITSELF, delivered=True)
+    yield SuspensionChange(name_of(table), entry)
     yield _notification(table, "DEMOTED", scn, time_us, reason)
 
 
@@ -47,11 +52,11 @@ def promoted(table: TableId, scn: int, time_us: int) -> Iterator[Event]:
     as a whole, since it missed changes before. Logs it as information."""
     _log.info("%s is in the windows again from SCN %d on; it is read again", table, scn)
     reason = "it missed changes before"
-    entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, "None: it is being read.", automatic=True)
-    yield SuspensionChange(str(table), entry)
+    entry = SuspendedTable(name_of(table), scn, SnapshotTooOldError.code, reason, "None: it is being read.", automatic=True)
+    yield SuspensionChange(name_of(table), entry)
     yield _notification(table, "PROMOTED", scn, time_us, reason)
 
 
 def _notification(table: TableId, kind: str, scn: int, time_us: int, reason: str) -> Notification:
-    data = {"data_collections": f"{table.database}.{table}", "scn": str(scn), "reason": reason}
-    return Notification(f"flashback-{table}-{scn}", "Flashback", kind, time_us, data)
+    data = {"data_collections": f"{table.database}.{name_of(table)}", "scn": str(scn), "reason": reason}
+    return Notification(f"flashback-{name_of(table)}-{scn}", "Flashback", kind, time_us, data)

@@ -20,7 +20,8 @@ class FlashbackPosition(DatabasePosition):
     :param next: first SCN whose commits are not delivered, or not all: the window under way, or the next one, begins there.
     :param end: first SCN after the window under way; 0 between two windows.
     :param done: the last transaction of that window that is delivered; None while none is.
-    :param demoted: `SCHEMA.TABLE` -> first SCN that its incremental reading has not covered; 0 of a table that is suspended.
+    :param demoted: name of a table (`demotion.name_of`) -> first SCN that its incremental reading has not covered; 0 of a table that
+        is suspended.
     """
 
     next: int

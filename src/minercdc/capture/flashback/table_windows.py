@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from minercdc.capture.flashback.demotion import demoted, promoted, read_incrementally
+from minercdc.capture.flashback.demotion import demoted, name_of, promoted, read_incrementally
 from minercdc.capture.flashback.position import FlashbackPosition
 from minercdc.capture.flashback.reading import Found
 from minercdc.capture.flashback.shapes import announce, created_again, follow
@@ -88,7 +88,7 @@ class Phases:
     def reads_incrementally(self, table: TableId, position: FlashbackPosition) -> bool:
         """Whether a table is read incrementally in the window of `position`. Once its readings are stable, its versions are tried
         instead; but not in a replay, when `position.end` is set."""
-        since = position.demoted.get(str(table), 0)
+        since = position.demoted.get(name_of(table), 0)
         return bool(since) and (bool(position.end) or not self._stability.is_stable(table))
 
     def judge(
@@ -115,7 +115,7 @@ class Phases:
                 change.before
                 and change.after
                 and change.before.id != change.after.id
-                and str(change.before.id) in position.demoted
+                and name_of(change.before.id) in position.demoted
             ):
                 judged.failed[change.after.id] = Failure("it was renamed while it was demoted")
                 if change.before.id in shapes:  # what is stored under that name is not of this table
@@ -153,7 +153,7 @@ class Phases:
         """Events for tables that leave the windows of `position`, or join them again, see `demotion`; a failure for which
         there is no event is logged as a warning."""
         for table, failure in sorted(judged.failed.items()):
-            since = position.demoted.get(str(table))
+            since = position.demoted.get(name_of(table))
             if not self._is_captured(table):
                 _log.warning("%s: its rows from SCN %d on cannot be read: %s", table, position.next, failure.reason)
             elif since is None and failure.undo:
@@ -165,19 +165,19 @@ class Phases:
                 self._stability.forget(table)
                 _log.warning("%s: what changed since SCN %d cannot be read yet: %s", table, since, failure.reason)
         for table in sorted(judged.found):
-            if str(table) in position.demoted:
+            if name_of(table) in position.demoted:
                 self._stability.forget(table)
                 yield from promoted(table, scn, time_us)
 
     def left_out(self, judged: Judged, position: FlashbackPosition) -> dict[str, int]:
         """`FlashbackPosition.demoted` while the window is emitted: names of the tables that are not in it, each with the
         first SCN that its incremental reading has not covered, 0 for one that is suspended."""
-        left = {str(table): position.demoted[str(table)] for table in judged.incremental}
+        left = {name_of(table): position.demoted[name_of(table)] for table in judged.incremental}
         for table, failure in judged.failed.items():
             if self._is_captured(table):
-                since = position.demoted.get(str(table))
+                since = position.demoted.get(name_of(table))
                 goes_on = failure.undo if since is None else bool(since) and self._goes_on(table, failure, position)
-                left[str(table)] = (since or position.next) if goes_on else 0
+                left[name_of(table)] = (since or position.next) if goes_on else 0
         if position.end:  # a replay: those that were left out are not read
             left = {**{name: since for name, since in position.demoted.items() if since == 0}, **left}
         return left

@@ -247,7 +247,7 @@ class Delivery:
         self, row: RowChange, pieces: dict[str, Pieces], table: TableId, transaction: _Transaction
     ) -> Iterator[Event]:
         info, time_us = transaction.info, self._clock.us(row.head.timestamp)
-        if str(table) in self._unread(info):
+        if self._shapes.name_of(table) in self._unread(info):
             transaction.seq += 1
             yield suspended(self._left_out(table, row, info, transaction.seq))
             return

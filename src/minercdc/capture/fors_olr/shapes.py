@@ -3,8 +3,8 @@ when it starts.
 
 So the shapes are those of the server's start. A row of an altered table cannot be relied on: it is refused.
 
-    seen by the row         a column or type that the table does not have; another object id, or an insert without some column, where
-                            the dictionary shows another shape
+    seen by the row         a column or type that the table does not have; the object id of a table that was made again; an insert
+                            without some column, where the dictionary shows another shape
     seen by the dictionary  it is compared before a transaction that commits after the SCN of the last comparison. The DDL came
                             after that SCN, so changes up to it are as the known shape has them.
 """
@@ -23,7 +23,7 @@ from minercdc.errors import SchemaMismatchError
 from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.scn import current_scn
-from minercdc.schema.table import TableId, TableSchema, without_comments
+from minercdc.schema.table import TableId, TableNames, TableSchema, without_comments
 from minercdc.stream.events import SchemaChange, Scn
 from minercdc.values.supported import without_unsupported
 
@@ -38,10 +38,14 @@ _HINT = (
 
 class Shapes:
     """Keeps `tables` of the context as the server has them since its start, and notices DDL; one for each run of the stream.
-    `look` opens a connection, which `close` ends."""
+    `look` opens a connection, which `close` ends.
+
+    :ivar name_of: the name of a suspended table.
+    """
 
     def __init__(self, context: CaptureContext) -> None:
         self._context = context
+        self.name_of = TableNames(context.database).of
         self._tables = context.tables
         self._lobs = context.config.capture.lob_enabled
         self._readers: dict[TableId, RowReader] = {}
@@ -120,14 +124,16 @@ class Shapes:
         occasion = (table, known.version, row.object_id, unknown, unlisted)
         if occasion not in self._compared:
             present = self._context.read_table(table)
-            self._compared[occasion] = _same(without_unsupported(present) if present else None, known)
+            # Another id is that of a partition, unless the table has it now.
+            is_other = is_other and present is not None and present.object_id == row.object_id
+            is_same = _same(without_unsupported(present) if present else None, known)
+            self._compared[occasion] = is_same or not (unlisted or is_other)
         if unknown:
             raise SchemaMismatchError(
                 f"the row has columns that {table} does not have: {', '.join(sorted(unknown))}", hint=_HINT
             )
-        # A partition has an object id of its own.
         if not self._compared[occasion]:
-            what = f"has the object id {row.object_id}" if is_other else f"lacks {', '.join(sorted(unlisted))}"
+            what = f"lacks {', '.join(sorted(unlisted))}" if unlisted else f"has the object id {row.object_id}"
             raise SchemaMismatchError(f"the row {what}, and {table} was altered or dropped", hint=_HINT)
 
     def close(self) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
+from datetime import timedelta
 from time import monotonic
 
 from minercdc.capture.adapter import CaptureContext
@@ -26,6 +27,7 @@ from minercdc.capture.olr.shapes import Shapes
 from minercdc.capture.open_transactions import OldestUndelivered
 from minercdc.capture.position_json import loaded
 from minercdc.errors import MinerCdcError, TransientSourceError, UnknownSourceError
+from minercdc.oracle.scn import host_clock
 from minercdc.stream.contracts import StopFlag
 from minercdc.stream.events import Event, Progress, Scn
 from minercdc.stream.offset import JsonValue, Position
@@ -105,7 +107,7 @@ class OlrCapture:
         confirmations = self._confirmations = Confirmations(config.minercdc_olr_c_scn, start.seen)
         delivery = Delivery(
             start,
-            self._shapes(),
+            Shapes(context, self._offset),
             confirmations,
             on_failure=context.config.run.event_processing_failure_handling_mode,
             unread=context.unread,
@@ -179,14 +181,6 @@ class OlrCapture:
             source = self._config.openlogreplicator_source or ""
             self._connection.send(Request(RequestCode.CONFIRM, source, place=place).encoded())
 
-    def _shapes(self) -> Shapes:
-        context = self._context
-        return Shapes(
-            context.tables,
-            context.mined,
-            context.database,
-            context.read_table,
-            context.unlogged,
-            self._config,
-            lobs=context.config.capture.lob_enabled,
-        )
+    def _offset(self) -> timedelta:
+        with closing(self._context.connect_pdb()) as connection:
+            return host_clock(connection)[1]

@@ -6,16 +6,17 @@ that lies at or below. So one is sent only when every message that can lie there
 `c_scn` is:
 
     c_scn of the commit   it never goes back: all below the highest one are there; the highest itself after 5 s without a message
-    c_scn of the begin    an older transaction may still commit: all below the start of the oldest one that is not delivered
+    c_scn of the begin    an older transaction may still commit: all below the start of the oldest one that is not stored
 
-Which of the two it is shows when a transaction's `c_scn` differs from the SCN it began at, or when `c_scn` goes back; until
-then it counts as that of the begin.
+Which of the two it is shows when a transaction's `c_scn` differs from the SCN it began at (`b_scn`), or is that of its commit,
+or when `c_scn` goes back; until then it counts as that of the begin.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import islice
 from time import monotonic
 from typing import Literal
 
@@ -110,10 +111,13 @@ class Confirmations:
 
         :param begun: every transaction that is not delivered began there or later.
         """
-        bound = begun
         if self._meaning == "commit" and self._last is not None:
             rests = monotonic() - self._moved >= _REST_SECONDS
             bound = self._last.scn + 1 if rests else self._last.scn
+        else:  # one that came later may have begun before: the server would drop it, too
+            waiting = islice(self._units, self._durable - self._taken, None)
+            bound = min((unit.place.scn for unit in waiting), default=begun)
+            bound = min(bound, begun)
         found: Place | None = None
         while self._units and self._taken < self._durable and self._units[0].place.scn < bound:
             place = self._units.popleft().place

@@ -52,8 +52,8 @@ class _Transaction:
     :param seq: `ChangeEvent.seq` of its last change that was emitted, 0 for none.
     :param number: `num` of its last operation, None when none had one.
     :param changed: something of it was emitted.
-    :param begin_scn: `b_scn` of its first message that came, else that message's `scn`; None when it has neither. `begun` when
-        that message is its `begin`.
+    :param begin_scn: `b_scn` of its first message that came; `is_exact` then. Else that message's `scn`, by which it may have begun
+        already, with changes that the server does not send; None when it has neither.
     """
 
     xid: str
@@ -67,7 +67,7 @@ class _Transaction:
     seq: int = 0
     number: int | None = None
     changed: bool = False
-    begun: bool = False
+    is_exact: bool = False
 
 
 class Delivery:
@@ -145,7 +145,7 @@ class Delivery:
             self._transaction.place = max(self._transaction.place, message.place)
         for operation in message.operations:
             if operation.op == "begin":
-                self._begin(message).begun = True
+                self._begin(message)
                 self._begins = True
             elif operation.op == "commit":
                 yield from self._commit(message, begun)
@@ -167,6 +167,7 @@ class Delivery:
             )
         begin_scn = message.begin_scn if message.begin_scn is not None else message.scn
         begun = _Transaction(message.xid, begin_scn, message.begin_us or message.time_us or 0, message.place, message.place)
+        begun.is_exact = message.begin_scn is not None
         if message.commit_scn is not None:
             self._know(begun, message, message.commit_scn)
         self._transaction = begun
@@ -233,9 +234,7 @@ class Delivery:
             for operation, earlier in transaction.waiting:
                 yield from self._events(operation, earlier, transaction, info)
         if transaction.number is not None:
-            # With bit 1 of scn-type, `scn` of each message is the commit's.
-            known = transaction.begun and transaction.begin_scn != info.commit_scn
-            begin_scn = transaction.begin_scn if known else None
+            begin_scn = transaction.begin_scn if transaction.is_exact else None
             self._confirmations.judge(message.place.scn, begin_scn, info.commit_scn)
         self._transaction = None
         self._confirmations.end(transaction.place)
@@ -307,7 +306,7 @@ class Delivery:
         if table is None:
             return
         transaction.changed = True
-        if str(table) in self._unread(info):
+        if self._shapes.name_of(table) in self._unread(info):
             transaction.seq += 1
             yield suspended(self._left_out(table, operation, message, info, transaction.seq))
             return

@@ -4,50 +4,50 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from time import monotonic
 
+from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.logminer.session.row import LogMinerRow, OpCode
-from minercdc.capture.logminer.tables.captured_tables import ReadTable, ShapeTracker
+from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.capture.olr.message import Message, Operation
 from minercdc.capture.olr.rows import RowReader
-from minercdc.config.source.olr import OlrConfig
 from minercdc.errors import SchemaMismatchError
-from minercdc.schema.table import TableId, TableSchema
-from minercdc.schema.table_filter import TableFilter
-from minercdc.schema.tables import Tables
+from minercdc.schema.table import TableId, TableNames, TableSchema
 from minercdc.stream.events import SchemaChange, Scn
 from minercdc.values.supported import without_unsupported
 
 _log = logging.getLogger(__name__)
-_NO_TIME = datetime(1970, 1, 1)
+_EPOCH = datetime(1970, 1, 1)
+_OFFSET_SECONDS = 600.0
 
 
 class Shapes:
-    """Keeps `tables`, which the caller owns, in step with the messages of one connection, in their order. Errors of
-    `read_table`, `unlogged` and the filter pass through.
+    """Keeps `tables` of the context in step with the messages of one connection, in their order. Errors of the context's
+    callables and of the filter pass through.
 
-    :param read_table: present shape of a table, None when it does not exist.
-    :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
-    :param lobs: `lob.enabled`.
+    :param offset: reads how far the time of the database's host is ahead of UTC, for DDL, which is compared with the dictionary by
+        that time; its errors pass through.
+    :ivar name_of: the name of a table in messages, and of suspended tables.
     """
 
-    def __init__(
-        self,
-        tables: Tables,
-        table_filter: TableFilter,
-        database: str,
-        read_table: ReadTable,
-        unlogged: Callable[[TableId], str],
-        config: OlrConfig,
-        *,
-        lobs: bool,
-    ) -> None:
-        self._tables, self._database = tables, database
-        self._tracker = ShapeTracker(tables, table_filter, database, read_table, unlogged)
-        self._read_table = read_table
-        self._config = config
-        self._lobs = lobs
+    def __init__(self, context: CaptureContext, offset: Callable[[], timedelta]) -> None:
+        self._tables, self._database = context.tables, context.database
+        self.name_of = TableNames(context.database).of
+        self._read_table = context.read_table
+        self._tracker = ShapeTracker(
+            context.tables,
+            context.mined,
+            context.database,
+            context.read_table,
+            context.unlogged,
+            name_of=self.name_of,
+            ids=context.object_ids,
+        )
+        self._read_offset = offset
+        self._offset, self._offset_until = timedelta(), float("-inf")
+        self._config = context.config.olr
+        self._lobs = context.config.capture.lob_enabled
         self._readers: dict[TableId, RowReader] = {}
         self._looked_up: set[tuple[object, ...]] = set()
         self._unnamed: set[str | None] = set()
@@ -55,8 +55,7 @@ class Shapes:
     def captured(self, operation: Operation) -> TableId | None:
         """The captured table of a change; None when it is not captured, or when neither the server knows its name nor
         `tables` its object id. The latter logs a warning, once for each name that the server gives such a table."""
-        if operation.owner is None or (operation.table or "").startswith("OBJ_"):
-            # The server does not know the object's name.
+        if _is_unnamed(operation):
             number = operation.object_id
             known = self._tables.find_object(self._database, number) if number else None
             if known is not None:
@@ -77,11 +76,11 @@ class Shapes:
 
         :param time_us: of the statement, microseconds since the epoch in UTC.
         """
-        yield from self._tracker.follow(_row(operation, message), time_us)
+        yield from self._tracker.follow(_row(operation, message, self._host_time(time_us)), time_us)
 
     def renewed(self, table: TableId, operation: Operation, message: Message, time_us: int) -> Iterator[SchemaChange]:
-        """Look whether a change shows a table that `tables` does not know, or another shape (a column or object id) than the
-        known one, though no DDL came. Then the present shape is read from the dictionary and put into `tables`, a
+        """Look whether a change shows a table that `tables` does not know, or another shape (a column, or the object id that the
+        table has now) than the known one, though no DDL came. Then the present shape is read from the dictionary and put into `tables`, a
         SchemaChange is yielded and a warning logged. Nothing is yielded when the shape is the known one, the dictionary
         does not have the table, or the same difference was looked up before.
 
@@ -89,12 +88,13 @@ class Shapes:
         """
         known = self._tables.find(table)
         if known is None:
-            change = self._tracker.discover(table, _row(operation, message), time_us)
+            change = self._tracker.discover(table, _row(operation, message, _EPOCH), time_us)
             if change is not None:
                 yield change
             return
         unknown = self._reader(known).unknown(operation)
         is_other = bool(operation.object_id and known.object_id and operation.object_id != known.object_id)
+        is_other = is_other and operation.object_id not in (known.parts or ())
         if not unknown and not is_other:
             return
         occasion = (table, known.version, operation.object_id, *unknown)
@@ -105,8 +105,10 @@ class Shapes:
         if present is None:
             return
         present = without_unsupported(present)
-        if replace(present, version=known.version) == known:
-            return  # a partition's object id, or a column that was dropped since
+        is_again = is_other and present.object_id == operation.object_id
+        if not is_again and present.positions().keys().isdisjoint(unknown):
+            # The id is a partition's, the columns Oracle's own, or dropped since. The present shape may be later than the change.
+            return
         why = (
             f"changes have columns {', '.join(unknown)}" if unknown else f"changes have the object id {operation.object_id}"
         )
@@ -124,6 +126,13 @@ class Shapes:
             raise SchemaMismatchError("the table's shape is not known")
         return self._reader(schema)
 
+    def _host_time(self, time_us: int) -> datetime:
+        """The time of the database's host at a time of UTC; the present one for 0, which is not known."""
+        if monotonic() >= self._offset_until:  # daylight saving time changes it
+            self._offset, self._offset_until = self._read_offset(), monotonic() + _OFFSET_SECONDS
+        moment = _EPOCH + timedelta(microseconds=time_us) if time_us else datetime.now(UTC).replace(tzinfo=None)
+        return moment + self._offset
+
     def _reader(self, schema: TableSchema) -> RowReader:
         known = self._readers.get(schema.id)
         if known is None or known.schema != schema:
@@ -131,7 +140,13 @@ class Shapes:
         return known
 
 
-def _row(operation: Operation, message: Message) -> LogMinerRow:
+def _is_unnamed(operation: Operation) -> bool:
+    """Whether the server does not know the name of a change's table: then it prints no owner, or `OBJ_n` with the object id as
+    the name. Names of tables that it knows may begin so, too."""
+    return operation.owner is None or operation.table == f"OBJ_{operation.object_id}"
+
+
+def _row(operation: Operation, message: Message, host_time: datetime) -> LogMinerRow:
     """The statement or change as a LogMinerRow, which `ShapeTracker` takes; its SCN is 0 when the message has none."""
     return LogMinerRow(
         scn=message.scn or message.commit_scn or 0,
@@ -148,7 +163,7 @@ def _row(operation: Operation, message: Message) -> LogMinerRow:
         csf=0,
         status=0,
         info=None,
-        timestamp=_NO_TIME,
+        timestamp=host_time,
         user=message.user,
         client_id=None,
         object_id=operation.object_id,

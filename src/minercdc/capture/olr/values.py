@@ -39,6 +39,7 @@ _DIGITS: Final = re.compile(r"-?\d{1,25}", re.ASCII)
 _OFFSET: Final = re.compile(r"([+-]?)(\d{1,2}):(\d\d)", re.ASCII)
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2})*", re.ASCII)
 _NOT_IN_PROTOBUF: Final = raw.TYPES | {"BLOB", "BOOLEAN", "DATE", "TIMESTAMP", _TZ, _LTZ, _YM, _DS}
+_MOST_DIGITS: Final = 9
 _EXACT_DIGITS: Final = 15  # of a NUMBER in a binary double
 _EXACT_DIGITS_OF_SINGLE: Final = 6
 
@@ -75,6 +76,7 @@ def converter(column: Column, config: OlrConfig) -> Convert:
 def _converter(column: Column, config: OlrConfig) -> Callable[[str | bytes], str]:
     name = column.type_name
     unit = _PER_SECOND[config.minercdc_olr_timestamp_unit]
+    digits = 0 if name == "DATE" else column.scale if column.scale is not None else _MOST_DIGITS
     if name in raw.TYPES or name == "BLOB":
         return _hex
     if name in ("BINARY_FLOAT", "BINARY_DOUBLE"):
@@ -86,15 +88,16 @@ def _converter(column: Column, config: OlrConfig) -> Callable[[str | bytes], str
     if name == "BOOLEAN":
         return _boolean
     if name == "DATE":
-        return lambda value: _clock(_text(value), unit)[0]
+        return lambda value: _clock(_text(value), unit, digits)[0]
     if name in ("TIMESTAMP", _LTZ):
-        return lambda value: ".".join(_clock(_text(value), unit))
+        return lambda value: ".".join(_clock(_text(value), unit, digits))
     if name == _TZ:
-        return lambda value: _zoned(_text(value), unit, config.minercdc_olr_timestamp_tz_clock == "local")
+        is_local = config.minercdc_olr_timestamp_tz_clock == "local"
+        return lambda value: _zoned(_text(value), unit, digits, is_local)
     if name == _YM:
         return lambda value: _months(_text(value))
     if name == _DS:
-        return lambda value: _seconds(_text(value))
+        return lambda value: _seconds(_text(value), digits)
     if name in text.TYPES or name in lob.TYPES or name == "XMLTYPE":
         return _characters
     return _refused(column)
@@ -154,15 +157,22 @@ def _boolean(value: str | bytes) -> str:
     return found
 
 
-def _clock(found: str, unit: int) -> tuple[str, str]:
+def _clock(found: str, unit: int, digits: int) -> tuple[str, str]:
     """Date and time as Row text of a DATE, and nine digits of the second's fraction.
 
     :param found: a number since 1970, or a date in ISO 8601.
     :param unit: how many of the number's units are a second.
+    :param digits: of the fraction, that the column holds; a number with more is in another unit.
     """
     if _DIGITS.fullmatch(found):
         seconds, rest = divmod(int(found), unit)
-        return _civil(seconds), f"{rest * (1_000_000_000 // unit):09d}"
+        fraction = f"{rest * (1_000_000_000 // unit):09d}"
+        if fraction[digits:].strip("0"):
+            raise ValueDecodeError(
+                f"{found} would be {_civil(seconds)}.{fraction}, and the column holds {digits} digits of the second's fraction",
+                hint="minercdc.olr.timestamp.unit has to be the unit of OpenLogReplicator's format.timestamp.",
+            )
+        return _civil(seconds), fraction
     match = _DATE.fullmatch(found)
     if not match:
         raise ValueDecodeError(f"{found[:60]!r} is not a date")
@@ -188,13 +198,13 @@ def _civil(seconds: int) -> str:
     return f"{sign}{shown:04d}-{moment:%m-%d %H:%M:%S}"
 
 
-def _zoned(found: str, unit: int, is_local: bool) -> str:
+def _zoned(found: str, unit: int, digits: int, is_local: bool) -> str:
     stem, comma, zone = found.rpartition(",")
     if not comma:
         stem, _, zone = found.rpartition(" ")
     if not stem:
         raise ValueDecodeError(f"{found[:60]!r} has no time zone")
-    date, fraction = _clock(stem.strip(), unit)
+    date, fraction = _clock(stem.strip(), unit, digits)
     minutes = _offset(zone.strip(), date, is_local)
     if not is_local:
         date = _shifted(date, minutes)
@@ -243,9 +253,14 @@ def _months(found: str) -> str:
     return interval.year_month(found.replace(",", "-"))
 
 
-def _seconds(found: str) -> str:
+def _seconds(found: str, digits: int) -> str:
     if _DIGITS.fullmatch(found):
         total, fraction = divmod(abs(int(found)), 1_000_000_000)
+        if f"{fraction:09d}"[digits:].strip("0"):
+            raise ValueDecodeError(
+                f"{found} nanoseconds have more than the {digits} digits of a second's fraction that the column holds",
+                hint="Set interval-dts 9 in format of OpenLogReplicator's configuration.",
+            )
         days, rest = divmod(total, 86_400)
         sign = "-" if found.startswith("-") else "+"
         return interval.day_second(f"{sign}{days} {rest // 3600}:{rest // 60 % 60}:{rest % 60}.{fraction:09d}")

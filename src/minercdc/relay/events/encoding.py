@@ -15,6 +15,7 @@ from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.contracts import Record
 from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Event, Op, Row, SchemaChange
 from minercdc.values.number import canonical
+from minercdc.values.supported import is_large
 
 _log = logging.getLogger(__name__)
 
@@ -34,11 +35,18 @@ MakeKey = Callable[[Row, str | None], "int | bytes"]
 
 @dataclass(slots=True)
 class _Compiled:
+    """How rows of one version of a table become events.
+
+    :param key_at: positions of the key's columns; `large` those of columns whose values redo may not hold.
+    """
+
     source: int
     name: str
     schema_id: bytes
     write: WriteRow
     key: MakeKey
+    key_at: tuple[int, ...]
+    large: frozenset[int]
     is_checked_late: bool
 
 
@@ -127,10 +135,13 @@ class RelayEncoder:
         )
         if before is None or after is None or before is after:
             return (made,)
-        old = compiled.key(before, event.row_id) if _whole(before) else key
+        if not any(before[i] != after[i] and before[i] is not UNAVAILABLE for i in compiled.key_at):
+            return (made,)
+        row = _filled(before, after, compiled.large)
+        old = compiled.key(row, event.row_id)
         if old == key or not self._moved.frees(event):
             return (made,)
-        value = compiled.write(before)
+        value = compiled.write(row)
         gone = packed(compiled.source, sequence, DELETE, old, value, compiled.schema_id, time_us * 1000)
         return Record(compiled.name, None, gone), made
 
@@ -145,14 +156,23 @@ class RelayEncoder:
             version.id,
             row_writer(table, positions, version.schema, self._unavailable),
             key_of(table, key),
+            key,
+            frozenset(i for i, column in enumerate(table.columns) if is_large(column)),
             is_checked_late(table, key),
         )
         self._compiled[table.id, table.version] = compiled
         return compiled
 
 
-def _whole(row: Row) -> bool:
-    return UNAVAILABLE not in row
+def _filled(before: Row, after: Row, large: frozenset[int]) -> Row:
+    """The row before an update, with the values after it in place of those that redo does not hold: they did not change.
+
+    :param large: positions of the columns of which that is not known.
+    """
+    if UNAVAILABLE not in before:
+        return before
+    pairs = enumerate(zip(before, after, strict=True))
+    return tuple(new if old is UNAVAILABLE and i not in large else old for i, (old, new) in pairs)
 
 
 def key_of(table: TableSchema, positions: Sequence[int]) -> MakeKey:

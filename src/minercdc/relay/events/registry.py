@@ -28,7 +28,7 @@ from minercdc.relay.events.schemas import (
     record_name,
     schema_id,
 )
-from minercdc.schema.table import TableSchema
+from minercdc.schema.table import TableNames, TableSchema
 from minercdc.sinks.durable_files import file_errors, replace_file
 
 FIRST_SOURCE = 101
@@ -54,7 +54,7 @@ class Source:
     """What clients subscribe to.
 
     :param name: `namespace.Record`.
-    :param table: `SCHEMA.TABLE`, '' when only an upstream relay knows it.
+    :param table: `SCHEMA.TABLE`, a schema with a dot in its name in double quotes; '' when only an upstream relay knows it.
     """
 
     id: int
@@ -129,7 +129,7 @@ class SchemaRegistry:
             return list(self._versions.get(source.name, ()))
 
     def source_of(self, table: str) -> Source:
-        """The source of table `SCHEMA.TABLE`; it is made, and kept, when there is none.
+        """The source of a table, as `Source.table` names it; it is made, and kept, when there is none.
 
         :raises RelayError: its id or name is taken, or no id is free.
         :raises SinkError: the registry cannot be written.
@@ -138,10 +138,11 @@ class SchemaRegistry:
             for known in self._sources.values():
                 if known.table == table:
                     return known
-            number, name = self._names.get(table, (0, ""))
+            number, name = self._names.get(table) or self._names.get(table.replace('"', "")) or (0, "")
             name = name or self._name(table)
             if any(known.name == name for known in self._sources.values()):
-                name = ".".join((self._namespace, table.partition(".")[0].lower(), record_name(table.rpartition(".")[2])))
+                schema = table.replace('"', "").partition(".")[0].lower()
+                name = ".".join((self._namespace, schema, record_name(table.rpartition(".")[2])))
             return self._add(Source(number or self._next(), name, table))
 
     def _name(self, table: str) -> str:
@@ -187,7 +188,7 @@ class SchemaRegistry:
         :raises RelayError, SinkError: as `source_of`.
         """
         with self._lock:
-            source = self.source_of(str(table.id))
+            source = self.source_of(TableNames(table.id.database).of(table.id))
             known = self._versions[source.name]
             last = known[-1] if known else None
             made = generated(

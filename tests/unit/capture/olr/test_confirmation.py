@@ -91,6 +91,15 @@ def test_by_the_begin_nothing_above_the_oldest_open_transaction_is_confirmed() -
     assert stream.confirmations.due(121) == Place(120, 2)
 
 
+def test_by_the_begin_nothing_is_confirmed_above_what_is_not_stored() -> None:
+    stream = Stream()
+    stream.confirmations.stored(stream.transaction(120, 120, 125))
+    old = stream.transaction(101, 101, 130)  # a confirmation of 120 is one of it, too
+    assert stream.confirmations.due(140) is None
+    stream.confirmations.stored(old)
+    assert stream.confirmations.due(140) == Place(120, 2)
+
+
 def test_a_single_block_does_not_show_the_meaning() -> None:
     stream = Stream()
     stream.confirmations.stored(stream.transaction(104, 104, 105))

@@ -129,6 +129,27 @@ def test_a_number_from_a_float32_has_six_digits_or_is_refused(
     assert text_of("BINARY_FLOAT", Single(shown)) == shown
 
 
+@pytest.mark.parametrize("value", [Number("1749983400"), "1749983401"])
+def test_seconds_are_no_nanoseconds(value: str) -> None:
+    """As a server with `timestamp` 3 or 7 sends them: they would be dates of 1970."""
+    for column in (
+        Column("C", "DATE"),
+        Column("C", "TIMESTAMP", scale=6),
+        Column("C", LTZ, scale=0),
+        Column("C", TZ, scale=6),
+    ):
+        shown = f"{value},+00:00" if column.type_name == TZ else value
+        with pytest.raises(ValueDecodeError, match=r"1970-01-01 00:00:01.*(?s:.)*minercdc.olr.timestamp.unit"):
+            converter(column, OlrConfig(**DEFAULTS))(shown)
+        seconds: dict[str, Any] = {"minercdc.olr.timestamp.unit": "s"}
+        assert str(converter(column, OlrConfig(**seconds))(shown)).startswith("2025-06-15 10:30:0")
+    with pytest.raises(ValueDecodeError, match=r"more than the 6 digits(?s:.)*interval-dts 9"):
+        converter(Column("C", DS, scale=6), OlrConfig(**DEFAULTS))(Number("-90001"))
+    assert converter(Column("C", "TIMESTAMP", scale=6), OlrConfig(**DEFAULTS))("1749983400123456000") == (
+        "2025-06-15 10:30:00.123456000"
+    )
+
+
 def test_settings_of_times() -> None:
     assert text_of("DATE", Number("1700000000"), timestamp_unit="s") == "2023-11-14 22:13:20"
     assert text_of("TIMESTAMP", "1700000000123", timestamp_unit="ms") == "2023-11-14 22:13:20.123000000"

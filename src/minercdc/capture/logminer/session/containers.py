@@ -156,7 +156,8 @@ def containers_of(context: CaptureContext, decoder_of: Callable[[ShapeTracker], 
     """
     tables, read, unlogged, ids = context.tables, context.read_table, context.unlogged, context.object_ids
     if not context.pdbs:
-        shapes = ShapeTracker(tables, context.mined, context.database, read, unlogged, ids=ids)
+        named = TableNames(context.database).of
+        shapes = ShapeTracker(tables, context.mined, context.database, read, unlogged, name_of=named, ids=ids)
         connect = context.connect_pdb if context.containers else None
         return Containers([Container("", shapes, decoder_of(shapes), cache(context.time_zone), connect)])
     found = []
