@@ -25,6 +25,7 @@ from minercdc.snapshot.incremental.resumption import renamed
 from minercdc.stream.events import Event, Notification, Progress, SchemaChange, Scn, SuspensionChange, TransactionInfo
 from minercdc.stream.offset import AdHocSnapshot, Offset, Resumption, SignalState, SuspendedTable, TableRead
 from minercdc.stream.offset_json import offset_from_bytes, offset_to_bytes
+from minercdc.stream.signal import Signal
 
 TX = TransactionInfo("x", Scn(0), Scn(80), 0, 0, 0, None)
 BROKEN = SuspendedTable("S.T", 40, "MC-4302", "no key")
@@ -358,3 +359,48 @@ def test_rows_of_a_table_that_is_read_without_its_transactions_are_delivered() -
     assert not suspensions.leaves_out(TableId("PDB", "S", "T"), None)
     stored = Offset("flashback", position={}, suspended=suspensions.tables())
     assert offset_from_bytes(offset_to_bytes(stored), "here") == stored
+
+
+U = T._replace(table="U")
+
+
+def acted(state: SignalState, signal: Signal) -> tuple[list[tuple[str, str]], SignalState]:
+    """The answers to a signal, and the state after it; S.T and S.U are suspended."""
+    tables = Tables([TABLE, replace(TABLE, id=U)])
+    actions = Actions(
+        Source(lambda: [T, U, T._replace(table="V")], None, lambda _: (T, None)),
+        tables,
+        lambda _: True,
+        TableNames("PDB"),
+        lambda: (BROKEN, replace(BROKEN, table="S.U")),
+    )
+    events, state = actions.act(signal, state, Progress(At(0), Scn(50), 0), 0)
+    return answers(events), state
+
+
+RESUME_U = Signal("r", "resume-table", {"data-collections": ["S.U"]}, "file")
+READ_V = Signal("r", "execute-snapshot", {"data-collections": ["S.V"]}, "file")
+READS_T = AdHocSnapshot("r", False, (), (TableRead("S.T"),))
+
+
+@pytest.mark.parametrize("signal", [RESUME_U, READ_V], ids=lambda signal: signal.type)
+@pytest.mark.parametrize(
+    "state",
+    [
+        SignalState(resumes=(("r", "S.T"),)),
+        SignalState((READS_T,)),
+        SignalState((READS_T,), resuming=(Resumption("S.T", "r", 9, 9),)),
+        SignalState(resuming=(Resumption("S.T", "r", 9, 9, phase="deleting"),)),
+        SignalState(resuming=(Resumption("S.T", "r", 9, 9, phase="done", answered=True),)),
+    ],
+    ids=["to be resumed", "read", "read again", "deletes are looked for", "older transactions are open"],
+)
+def test_an_id_whose_work_is_not_over_is_not_given_again(state: SignalState, signal: Signal) -> None:
+    """Snapshots are found by their ids: with one id for two tables the second table would count as read with the first, and all its
+    rows as vanished; and what ends with the resumption of a table would take another snapshot with it."""
+    assert acted(state, signal) == ([("REFUSED", "r is under way already: give another id")], state)
+
+
+def test_a_table_that_is_suspended_again_while_it_is_read_is_resumed_with_the_same_id() -> None:
+    state = SignalState(resuming=(Resumption("S.U", "r", 9, 9, phase="done", answered=True),))
+    assert acted(state, RESUME_U) == ([], replace(state, resumes=(("r", "S.U"),)))
