@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -18,8 +19,9 @@ from minercdc.relay.buffer.windows import ScnNotFoundError
 from minercdc.relay.client.checkpoint import Checkpoint
 from minercdc.relay.events.event import DELETE, UPSERT
 from minercdc.relay.events.values import row_reader
+from minercdc.schema.table import Column
 from minercdc.stream.contracts import Capture, Record
-from minercdc.stream.events import Op, SchemaChange, Scn
+from minercdc.stream.events import UNAVAILABLE, Op, SchemaChange, Scn
 from minercdc.stream.offset import Position
 
 
@@ -45,6 +47,16 @@ def test_operations(tmp_path: Path) -> None:
     assert [(one.key, one.attributes) for one in events] == [(1, UPSERT), (1, UPSERT), (1, DELETE), (2, UPSERT), (2, DELETE)]
     read = row_reader(filling.registry.versions(filling.registry.sources()[0])[0].schema)
     assert [read(one.value)["v"] for one in events] == ["a", "b", "b", "b", "b"]
+
+
+def test_a_row_whose_key_changes_leaves_its_old_key_although_redo_lacks_a_large_value(tmp_path: Path) -> None:
+    documents = replace(T, columns=(*T.columns, Column("DOC", "CLOB"), Column("BIN", "BLOB")))
+    before, after = ("1", "a", UNAVAILABLE, UNAVAILABLE), ("2", "a", UNAVAILABLE, None)
+    filling = Filling(tmp_path)
+    filling.put(change(Op.UPDATE, before, after, 5, table=documents))
+    filling.put(change(Op.UPDATE, (UNAVAILABLE, "a", "x", None), ("2", "b", "x", None), 5, table=documents))
+    filling.commit(complete=5)
+    assert [(one.key, one.attributes) for one in filling.events()[:-1]] == [(1, DELETE), (2, UPSERT), (2, UPSERT)]
 
 
 def test_transactions_of_one_scn_share_a_window(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ class _Compiled:
     schema_id: bytes
     write: WriteRow
     key: MakeKey
+    key_positions: tuple[int, ...]
     is_checked_late: bool
 
 
@@ -127,7 +128,9 @@ class RelayEncoder:
         )
         if before is None or after is None or before is after:
             return (made,)
-        old = compiled.key(before, event.row_id) if _whole(before) else key
+        # Redo has the old values of a key that changed, and of large columns none.
+        known = not any(before[position] is UNAVAILABLE for position in compiled.key_positions)
+        old = compiled.key(before, event.row_id) if known else key
         if old == key or not self._moved.frees(event):
             return (made,)
         value = compiled.write(before)
@@ -145,14 +148,11 @@ class RelayEncoder:
             version.id,
             row_writer(table, positions, version.schema, self._unavailable),
             key_of(table, key),
+            key,
             is_checked_late(table, key),
         )
         self._compiled[table.id, table.version] = compiled
         return compiled
-
-
-def _whole(row: Row) -> bool:
-    return UNAVAILABLE not in row
 
 
 def key_of(table: TableSchema, positions: Sequence[int]) -> MakeKey:
