@@ -135,7 +135,7 @@ def test_the_length_of_other_columns_says_nothing_of_the_order() -> None:
     assert through(change, BY_KEY) == ([(BY_KEY, 50)], BY_KEY)
 
 
-def test_a_paused_snapshot_that_is_gone_leaves_no_pause_behind() -> None:
+def test_a_paused_snapshot_that_is_gone_leaves_no_pause_to_the_next() -> None:
     """As by a RENAME of a table that is resumed: the next snapshot would wait without end."""
     snapshots = IncrementalSnapshots(Starts(), KnownTables(lambda _: TABLE, lambda _: None, TableNames("PDB")))
     assert list(snapshots.step(SignalState(paused=True), 50, 50, 0)) == [((), SignalState())]
