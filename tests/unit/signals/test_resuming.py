@@ -164,9 +164,10 @@ def test_a_table_that_is_read_again_and_loses_its_topic_by_a_restart_is_suspende
 def test_a_resumption_begins_where_logs_and_stream_are_and_lasts_until_older_transactions_ended() -> None:
     rig = Rig()
     rig.suspensions.put(BROKEN)
-    _, state = rig.step(SignalState(resumes=(("r", "S.T"),)))
+    events, state = rig.step(SignalState(resumes=(("r", "S.T"),)))
     (resumption,) = state.resuming
     assert (resumption.fixed_scn, resumption.covered_scn) == (100, 90)
+    assert SuspensionChange("S.T", None, 90) in events
     assert [(snapshot.id, snapshot.tables) for snapshot in state.snapshots] == [("r", (TableRead("S.T"),))]
     assert rig.suspensions.find("S.T") is None
     state = replace(state, resuming=(replace(resumption, phase="deleting"),), snapshots=())
