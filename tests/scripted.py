@@ -20,6 +20,7 @@ from minercdc.stream.events import (
     Progress,
     SchemaChange,
     Scn,
+    SuspensionChange,
     TransactionInfo,
     UndecodableRow,
     VanishedRow,
@@ -172,6 +173,8 @@ class RowEncoder:
             if event.key == b"13":
                 raise DecodeError("no key of the table")
             return (Record("t", event.key, event.key),)
+        if isinstance(event, SuspensionChange) and event.covered_scn:
+            return (Record("resumed", None, b"resumed"),)
         return (Record("ddl", None, b"ddl"),) if isinstance(event, SchemaChange) else ()
 
 

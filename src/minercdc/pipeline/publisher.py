@@ -278,6 +278,7 @@ class _Publisher:
         self._whole = False
         self._batch.records += 1  # the offset has to hold it
         self._left_out.change(change)
+        self._encode(change)
 
     def _vanished(self, row: VanishedRow) -> None:
         """Write the delete record of a key that the topic has and the table does not have any more. A key of another

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -192,8 +192,8 @@ class Actions:
                 return self._list(state)
 
     def _execute(self, action: ExecuteSnapshot, signal: Signal, state: SignalState, time_us: int) -> _Outcome:
-        if any(snapshot.id == signal.id for snapshot in state.snapshots):
-            raise SignalRefused(f"snapshot {signal.id} is under way already: give another id")
+        if signal.id in _under_way(state):
+            raise SignalRefused(f"{signal.id} is under way already: give another id")
         found = sorted(set(self._source.list_tables()) | {table.id for table in self._tables if self._captured(table.id)})
         suspended = {entry.table for entry in self._suspended()}
         matched = [table for table in found if any(names(pattern, table) for pattern in action.collections)]
@@ -230,10 +230,8 @@ class Actions:
         if requested := [table for _, table in state.resumes if table in wanted]:
             raise SignalRefused(f"{', '.join(requested)}: to be resumed already")
         given = {name: signal.id if len(wanted) == 1 else f"{signal.id}-{name}" for name in wanted}
-        if taken := [s.id for s in state.snapshots if s.id in given.values()] + [
-            one.signal for one in state.resuming if one.signal in given.values() and one.table not in wanted
-        ]:
-            raise SignalRefused(f"{taken[0]} is under way already: give another id")
+        if taken := _under_way(state, but=wanted) & set(given.values()):
+            raise SignalRefused(f"{min(taken)} is under way already: give another id")
         return _Outcome(replace(state, resumes=(*state.resumes, *((given[name], name) for name in wanted))), status="")
 
     def _stop(self, action: StopSnapshot, signal: Signal, state: SignalState, time_us: int) -> _Outcome:
@@ -347,3 +345,16 @@ class Actions:
             for one in found[:_MOST_LISTED]
         ]
         return _Outcome(state, data={"count": str(len(found)), "transactions": json.dumps(listed)})
+
+
+def _under_way(state: SignalState, but: Collection[str] = ()) -> set[str]:
+    """Ids of the signals whose work is not over: a snapshot is found by its id, and so is the resumption that it reads for. That of a
+    table outlasts its answer (`Resumption.answered`).
+
+    :param but: tables whose resumption is about to end.
+    """
+    return {
+        *(snapshot.id for snapshot in state.snapshots),
+        *(signal for signal, _ in state.resumes),
+        *(one.signal for one in state.resuming if one.table not in but),
+    }

@@ -43,7 +43,7 @@ _WHY = {
     Untraced.LOST: _GONE,
     Untraced.MOVED: "its rows have other ROWIDs",
     Untraced.OTHER: "the name is that of another table now",
-    Untraced.ORDER: "columns that it is read in order of are gone or renamed",
+    Untraced.ORDER: "columns that it is read in order of are gone, renamed or of another length",
 }
 _PAUSED_SECONDS = 5.0  # between two looks whether this process still owns the connector's name
 

@@ -240,10 +240,13 @@ class SuspensionChange:
     """A table is suspended from this event on; its suspension ends here when `suspended` is None.
 
     :param table: its name, by `TableNames.of`.
+    :param covered_scn: where it ends and the table is read again, changes up to this SCN are left out of the stream, and deletes among
+        them are not known (`Resumption.covered_scn`); 0 where it is not read.
     """
 
     table: str
     suspended: SuspendedTable | None
+    covered_scn: int = 0
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from minercdc.pipeline.pipeline import Bounds
 from minercdc.pipeline.suspension import Suspensions
 from minercdc.stream.contracts import Heartbeat, Record, StopFlag
 from minercdc.stream.counters.connector import Counters
-from minercdc.stream.events import Event, Notification, Progress, SchemaChange, Scn, VanishedRow
+from minercdc.stream.events import Event, Notification, Progress, SchemaChange, Scn, SuspensionChange, VanishedRow
 from minercdc.stream.offset import (
     Offset,
     PartialTransaction,
@@ -54,6 +54,21 @@ def test_a_key_that_cannot_be_read_stops_no_other_delete() -> None:
     assert (parts.counters.skipped, parts.counters.events["d"]) == (1, 2)
     with pytest.raises(DecodeError, match="no key of the table"):
         run_once(parts_of(Store(offset=at(0)), VanishingCapture([[1]])), threading.Event())
+
+
+class ResumingCapture(ScriptedCapture):
+    """Ends a suspension before the first transaction."""
+
+    def _events(self, start: Position) -> Iterator[Event]:
+        yield SuspensionChange("S.T", None, 7)
+        yield from super()._events(start)
+
+
+def test_a_sink_may_write_that_a_suspended_table_is_read_again() -> None:
+    """As a relay, whose clients have to learn of it, does."""
+    store = Store(offset=at(0))
+    run_once(parts_of(store, ResumingCapture([[1]])), threading.Event())
+    assert store.values == [b"resumed", b"1"]
 
 
 class HoldingCapture(ScriptedCapture):

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from minercdc.errors import RelayError
-from minercdc.relay.server.filters import java_hash, key_filters
+from minercdc.relay.events.filters import java_hash, key_filters
 
 
 def mod(buckets: int, *ranges: tuple[int, int]) -> str:

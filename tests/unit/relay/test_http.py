@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -19,8 +19,15 @@ from tests.unit.relay.filling import Filling, T, change, insert
 from minercdc.errors import FellOffError, RelayDataError, RelayError
 from minercdc.relay.buffer.chain import ChainedFeed
 from minercdc.relay.client.checkpoint import Checkpoint
-from minercdc.relay.client.connection import Connection
-from minercdc.relay.client.consumer import Change, ClientOptions, FileCheckpoints, MemoryCheckpoints, RelayClient
+from minercdc.relay.client.connection import Connection, SourceInfo
+from minercdc.relay.client.consumer import (
+    BootstrapConsumer,
+    Change,
+    ClientOptions,
+    FileCheckpoints,
+    MemoryCheckpoints,
+    RelayClient,
+)
 from minercdc.relay.events.event import events_in
 from minercdc.relay.server.commands import Commands
 from minercdc.relay.server.http import serve
@@ -359,6 +366,27 @@ def test_two_clients_share_the_work_by_filters(filling: Filling) -> None:
             calls = run(url, filters={"101": {"partitionType": "MOD", "filters": [part]}}, buffer_bytes=70)
             keys.append([call[0] for call in calls if call[0] not in ("start", "end")])  # type: ignore[index]
     assert keys == [[2, 4, 6], [1, 3, 5]]
+
+
+def test_a_bootstrap_has_the_rows_that_pass_the_filters(filling: Filling) -> None:
+    """Of another row the client would never hear again."""
+
+    def snapshot(_: object, sources: Sequence[SourceInfo], consumer: BootstrapConsumer) -> Checkpoint:
+        consumer.bootstrap_start(30)
+        schema = filling.registry.versions(filling.registry.sources()[0])[0].schema
+        for key in (1, 2, 3):
+            consumer.event(Change(sources[0].name, key, False, {}, 30, 0, schema))
+        consumer.bootstrap_end(Checkpoint(30))
+        seen.stop.set()
+        return Checkpoint(30)
+
+    part = {"partitionType": "RANGE", "filters": [{"keyRange": {"start": 2, "end": 4}}]}
+    with serving(filling) as url:
+        for filters, keys in (({"101": part}, [2, 3]), ({"102": part}, [1, 2, 3]), (None, [1, 2, 3])):
+            seen = Seen(30)
+            options = ClientOptions(bootstrap_first=True)
+            RelayClient(url, seen, MemoryCheckpoints(), filters=filters, bootstrap=snapshot, options=options).run(seen.stop)
+            assert seen.calls == [("snapshot", 30), *((key, False, {}) for key in keys), ("bootstrapped", 30)]
 
 
 def test_a_source_that_is_not_there(filling: Filling) -> None:

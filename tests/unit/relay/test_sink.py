@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -20,8 +21,8 @@ from minercdc.relay.events.event import DELETE, UPSERT
 from minercdc.relay.events.values import row_reader
 from minercdc.schema.table import Column, TableSchema
 from minercdc.stream.contracts import Capture, Record
-from minercdc.stream.events import UNAVAILABLE, Op, Row, SchemaChange, Scn
-from minercdc.stream.offset import Position
+from minercdc.stream.events import UNAVAILABLE, Op, Row, SchemaChange, Scn, SuspensionChange
+from minercdc.stream.offset import Position, SuspendedTable
 
 
 def test_a_transaction_is_a_window_in_the_order_of_the_source(tmp_path: Path) -> None:
@@ -196,6 +197,36 @@ def test_truncate_empties_the_buffer(tmp_path: Path) -> None:
     for record in records:  # the same once more
         filling.sink.write(record)
     assert filling.shown() == [(15, 2), (15, "end")]
+
+
+@pytest.mark.parametrize("covered", [5, 25], ids=["idle", "ahead of the stream"])
+def test_a_suspended_table_that_is_read_again_empties_the_buffer(covered: int, tmp_path: Path) -> None:
+    """Of rows that left it meanwhile there are no events, in no window up to the SCN up to which its changes are left out."""
+    filling = Filling(tmp_path)
+    filling.put(insert(1, 10), insert(2, 20))
+    filling.commit(complete=20, position=1)
+    for record in filling.encoder.encode(SuspensionChange("S.T", None, covered)):
+        filling.sink.write(record)
+    last = max(covered, 21)
+    for place in (Checkpoint(20), Checkpoint(last - 1)):
+        with pytest.raises(ScnNotFoundError):
+            filling.buffer.start_of(place)
+    filling.commit(complete=20, position=2)
+    if covered > 22:
+        filling.put(insert(3, 22))  # of another table: whoever bootstraps has it
+    filling.start()
+    if covered > 22:
+        filling.put(insert(3, 23))
+    filling.put(insert(4, 30))
+    filling.commit(complete=30, position=3)
+    assert [(one.sequence, one.key) for one in filling.events(Checkpoint(last)) if not one.is_end_of_window] == [(30, 4)]
+    with pytest.raises(ScnNotFoundError):
+        filling.buffer.start_of(Checkpoint(20))
+
+
+@pytest.mark.parametrize("entry", [None, SuspendedTable("S.T", 40, "MC-4302", "no key")], ids=["dropped", "suspended"])
+def test_other_changes_of_suspensions_leave_the_buffer_as_it_is(entry: SuspendedTable | None, tmp_path: Path) -> None:
+    assert list(Filling(tmp_path).encoder.encode(SuspensionChange("S.T", entry))) == []
 
 
 def test_another_process_is_fenced(tmp_path: Path) -> None:

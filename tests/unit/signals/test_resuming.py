@@ -25,6 +25,7 @@ from minercdc.snapshot.incremental.resumption import renamed
 from minercdc.stream.events import Event, Notification, Progress, SchemaChange, Scn, SuspensionChange, TransactionInfo
 from minercdc.stream.offset import AdHocSnapshot, Offset, Resumption, SignalState, SuspendedTable, TableRead
 from minercdc.stream.offset_json import offset_from_bytes, offset_to_bytes
+from minercdc.stream.signal import Signal
 
 TX = TransactionInfo("x", Scn(0), Scn(80), 0, 0, 0, None)
 BROKEN = SuspendedTable("S.T", 40, "MC-4302", "no key")
@@ -165,9 +166,10 @@ def test_a_table_that_is_read_again_and_loses_its_topic_by_a_restart_is_suspende
 def test_a_resumption_begins_where_logs_and_stream_are_and_lasts_until_older_transactions_ended() -> None:
     rig = Rig()
     rig.suspensions.put(BROKEN)
-    _, state = rig.step(SignalState(resumes=(("r", "S.T"),)))
+    events, state = rig.step(SignalState(resumes=(("r", "S.T"),)))
     (resumption,) = state.resuming
     assert (resumption.fixed_scn, resumption.covered_scn) == (100, 90)
+    assert SuspensionChange("S.T", None, 90) in events
     assert [(snapshot.id, snapshot.tables) for snapshot in state.snapshots] == [("r", (TableRead("S.T"),))]
     assert rig.suspensions.find("S.T") is None
     state = replace(state, resuming=(replace(resumption, phase="deleting"),), snapshots=())
@@ -371,3 +373,48 @@ def test_rows_of_a_table_that_is_read_without_its_transactions_are_delivered() -
     assert not suspensions.leaves_out(TableId("PDB", "S", "T"), None)
     stored = Offset("flashback", position={}, suspended=suspensions.tables())
     assert offset_from_bytes(offset_to_bytes(stored), "here") == stored
+
+
+U = T._replace(table="U")
+
+
+def acted(state: SignalState, signal: Signal) -> tuple[list[tuple[str, str]], SignalState]:
+    """The answers to a signal, and the state after it; S.T and S.U are suspended."""
+    tables = Tables([TABLE, replace(TABLE, id=U)])
+    actions = Actions(
+        Source(lambda: [T, U, T._replace(table="V")], None, lambda _: (T, None)),
+        tables,
+        lambda _: True,
+        TableNames("PDB"),
+        lambda: (BROKEN, replace(BROKEN, table="S.U")),
+    )
+    events, state = actions.act(signal, state, Progress(At(0), Scn(50), 0), 0)
+    return answers(events), state
+
+
+RESUME_U = Signal("r", "resume-table", {"data-collections": ["S.U"]}, "file")
+READ_V = Signal("r", "execute-snapshot", {"data-collections": ["S.V"]}, "file")
+READS_T = AdHocSnapshot("r", False, (), (TableRead("S.T"),))
+
+
+@pytest.mark.parametrize("signal", [RESUME_U, READ_V], ids=lambda signal: signal.type)
+@pytest.mark.parametrize(
+    "state",
+    [
+        SignalState(resumes=(("r", "S.T"),)),
+        SignalState((READS_T,)),
+        SignalState((READS_T,), resuming=(Resumption("S.T", "r", 9, 9),)),
+        SignalState(resuming=(Resumption("S.T", "r", 9, 9, phase="deleting"),)),
+        SignalState(resuming=(Resumption("S.T", "r", 9, 9, phase="done", answered=True),)),
+    ],
+    ids=["to be resumed", "read", "read again", "deletes are looked for", "older transactions are open"],
+)
+def test_an_id_whose_work_is_not_over_is_not_given_again(state: SignalState, signal: Signal) -> None:
+    """Snapshots are found by their ids: with one id for two tables the second table would count as read with the first, and all its
+    rows as vanished; and what ends with the resumption of a table would take another snapshot with it."""
+    assert acted(state, signal) == ([("REFUSED", "r is under way already: give another id")], state)
+
+
+def test_a_table_that_is_suspended_again_while_it_is_read_is_resumed_with_the_same_id() -> None:
+    state = SignalState(resuming=(Resumption("S.U", "r", 9, 9, phase="done", answered=True),))
+    assert acted(state, RESUME_U) == ([], replace(state, resumes=(("r", "S.U"),)))

@@ -108,17 +108,39 @@ RENAMED = replace(TABLE, columns=(replace(TABLE.columns[0], name="OLD_ID"), *TAB
 RETYPED = replace(TABLE, columns=(replace(TABLE.columns[0], type_name="VARCHAR2"), *TABLE.columns[1:]))
 
 
+def padded(length: int) -> TableSchema:
+    return replace(TABLE, columns=(replace(TABLE.columns[0], type_name="CHAR", length=length), *TABLE.columns[1:]))
+
+
 @pytest.mark.parametrize(
-    ("before", "after"), [(TABLE, RENAMED), (RENAMED, TABLE), (TABLE, RETYPED)], ids=["gone", "another", "another type"]
+    ("before", "after"),
+    [(TABLE, RENAMED), (RENAMED, TABLE), (TABLE, RETYPED), (padded(5), padded(10))],
+    ids=["gone", "another", "another type", "more blanks"],
 )
 def test_a_table_is_not_read_on_after_a_key_of_another_column(before: TableSchema, after: TableSchema) -> None:
-    """The key gets another column step by step: the last key of the old one says nothing about the rows to come."""
+    """The key gets another column step by step: the last key of the old one says nothing about the rows to come. Nor does one with
+    fewer blanks: a bind variable is compared without padding, so that the last row of all would lie after the last key."""
     expected = replace(BY_KEY, order=(), last=(), maximum=())
     change = SchemaChange(T, before, after, "ALTER TABLE T RENAME COLUMN A TO B", Scn(DDL_SCN), 0)
     starts, state = through(change, BY_KEY)
     assert state == expected
     assert starts == [(BY_KEY, 50), (expected, DDL_SCN)]
     assert through(change, BY_ROWID) == ([(BY_ROWID, 50)], BY_ROWID)
+
+
+def test_the_length_of_other_columns_says_nothing_of_the_order() -> None:
+    other = replace(TABLE.columns[1], type_name="CHAR", length=9)
+    before = replace(TABLE, columns=(TABLE.columns[0], replace(other, length=5)))
+    change = SchemaChange(T, before, replace(TABLE, columns=(TABLE.columns[0], other)), "", Scn(DDL_SCN), 0)
+    assert through(change, BY_KEY) == ([(BY_KEY, 50)], BY_KEY)
+
+
+def test_a_paused_snapshot_that_is_gone_leaves_no_pause_to_the_next() -> None:
+    """As by a RENAME of a table that is resumed: the next snapshot would wait without end."""
+    snapshots = IncrementalSnapshots(Starts(), KnownTables(lambda _: TABLE, lambda _: None, TableNames("PDB")))
+    assert list(snapshots.step(SignalState(paused=True), 50, 50, 0)) == [((), SignalState())]
+    held = SignalState((AdHocSnapshot("i", False, ("PDB.S.T",), (TableRead("S.T"),)),), paused=True)
+    assert list(snapshots.step(held, 50, 50, 0)) == []
 
 
 def test_an_order_of_columns_that_were_renamed_meanwhile_is_not_taken() -> None:

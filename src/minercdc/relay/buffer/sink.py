@@ -22,7 +22,7 @@ from minercdc.errors import SinkError
 from minercdc.relay.buffer.progress_file import Stored
 from minercdc.relay.buffer.store import RelayStore
 from minercdc.relay.buffer.windows import Window
-from minercdc.relay.events.encoding import FLOATING, TRUNCATED
+from minercdc.relay.events.encoding import FLOATING, RESUMED, TRUNCATED
 from minercdc.relay.events.event import LONG_KEY_SIZE, sequence_of, with_sequence
 from minercdc.stream.contracts import Capture, Record, StopFlag
 from minercdc.stream.events import Event, Progress
@@ -93,8 +93,8 @@ class RelaySink:
         self._saved = -1
 
     def write(self, record: Record) -> None:
-        """Add an event to the window of its SCN. A TRUNCATED record empties the buffer at once, without waiting for `commit`; any
-        other record without a value is ignored. So is what was in the buffer before a restart.
+        """Add an event to the window of its SCN. A TRUNCATED or RESUMED record empties the buffer at once, without waiting for
+        `commit`; any other record without a value is ignored. So is what was in the buffer before a restart.
 
         :raises SinkError: the window does not fit into the buffer, or its SCN is lower than that of an earlier window.
         """
@@ -102,6 +102,9 @@ class RelaySink:
         if event is None:
             if record.topic == TRUNCATED and record.key:
                 self._truncate(int(record.key))
+            elif record.topic == RESUMED and record.key:
+                # Also for a client of the newest window; and for one that bootstrapped while changes were left out that come up to there.
+                self._empty(max(int(record.key), self._last() + 1))
             return
         scn, last = sequence_of(event), self._last()
         if scn == FLOATING:
@@ -129,11 +132,14 @@ class RelaySink:
         """There is no event for a TRUNCATE: the buffer is emptied, so that no client gets past it without a bootstrap. One
         that was there before a restart is ignored."""
         if scn > self._known:
-            self._windows.clear()
-            self._floating.clear()
-            self._known = max(scn, self._buffer.state.max_scn)
-            self._again = 0
-            self._buffer.clear(self._known)
+            self._empty(max(scn, self._buffer.state.max_scn))
+
+    def _empty(self, scn: int) -> None:
+        """Drop all windows: what follows them up to `scn` is missing. Changes up to there, which a bootstrap has, are ignored."""
+        self._windows.clear()
+        self._floating.clear()
+        self._known, self._again, self._late = scn, 0, -1
+        self._buffer.clear(scn)
 
     def _begin(self, scn: int) -> None:
         if scn > self._late + 1:

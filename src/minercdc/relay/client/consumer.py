@@ -22,6 +22,7 @@ from minercdc.errors import FellOffError, RelayDataError, RelayError
 from minercdc.relay.client.checkpoint import ONLINE, WHOLE_WINDOW, Checkpoint, checkpoint_of
 from minercdc.relay.client.connection import Connection, Received, SourceInfo
 from minercdc.relay.events.event import RelayEvent, whole_events
+from minercdc.relay.events.filters import KeyFilter, key_filters
 from minercdc.relay.events.schemas import AvroSchema
 from minercdc.relay.events.values import row_reader
 from minercdc.sinks.durable_files import replace_file
@@ -166,7 +167,7 @@ class RelayClient:
 
     :param url: `http://HOST:PORT` of the relay.
     :param sources: names or ids; () for all.
-    :param filters: of the events by their keys, as Databus's JSON (docs/relay.md).
+    :param filters: of the events, and of the rows of a bootstrap, by their keys, as Databus's JSON (docs/relay.md).
     :param bootstrap: what is done when the relay does not hold the client's place any more, or at the first start with
         `ClientOptions.bootstrap_first`; None: the client stops with FellOffError. `consumer` has to be a BootstrapConsumer with
         it.
@@ -207,7 +208,7 @@ class RelayClient:
 
         :raises FellOffError: the relay does not hold the client's place any more, and there is no bootstrap.
         :raises RelayDataError: events are damaged, again and again.
-        :raises RelayError: the relay refuses a request, has no source that is wanted, or an event is larger than
+        :raises RelayError: the filters cannot be used, the relay refuses a request, has no source that is wanted, or an event is larger than
             `ClientOptions.buffer_max_bytes`; or the checkpoint cannot be read or written.
         :raises OSError: the relay does not answer when a bootstrap begins, or a new schema is requested; at other times it is
             waited for.
@@ -337,7 +338,31 @@ class RelayClient:
         if not self._sources:
             self._register()
         consumer: Any = self._consumer
+        if self._filters:
+            ids = {source.name: number for number, source in self._sources.items()}
+            consumer = _Filtered(consumer, ids, key_filters(self._filters))
         done = self._bootstrap(self._connection, list(self._sources.values()), consumer)
         self._open, self._previous = -1, done.window_scn
         self._checkpoints.save(done)
         return done
+
+
+class _Filtered:
+    """A BootstrapConsumer that hands over the rows whose keys pass the client's filters, as the relay does with events: of another row
+    the client would never hear again.
+
+    :param ids: of sources by their names; `keys` has the filters by these ids.
+    """
+
+    def __init__(self, consumer: BootstrapConsumer, ids: Mapping[str, int], keys: Mapping[int, KeyFilter]) -> None:
+        self._consumer = consumer
+        self._ids = ids
+        self._keys = keys
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._consumer, name)
+
+    def event(self, change: Change) -> None:
+        passes = self._keys.get(self._ids[change.source])
+        if passes is None or passes(change.key):
+            self._consumer.event(change)

@@ -13,7 +13,7 @@ from minercdc.relay.events.registry import SchemaRegistry, may_widen
 from minercdc.relay.events.values import NotLongError, WriteRow, row_writer
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.contracts import Record
-from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Event, Op, Row, SchemaChange
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Event, Op, Row, SchemaChange, SuspensionChange
 from minercdc.values.number import canonical
 from minercdc.values.supported import is_large
 
@@ -24,6 +24,9 @@ FLOATING = 0
 
 TRUNCATED = "truncated"
 """Topic of a record that says that a table was truncated; its key is the SCN as text."""
+
+RESUMED = "resumed"
+"""Topic of a record that says that a suspended table is read again; its key is the SCN, as text, up to which its changes are left out."""
 
 _KEY_DIGITS = 18
 _LONG_KEYS = range(-(10**_KEY_DIGITS) + 1, 10**_KEY_DIGITS)
@@ -81,8 +84,8 @@ class RelayEncoder:
 
     def encode(self, event: Event) -> Sequence[Record]:
         """The events of a change, perhaps none; the SchemaChange of a TRUNCATE has a record with topic TRUNCATED and no value,
-        everything else none. A new shape of a table, or a number that is no long, makes a version of its schema; the latter,
-        and a TRUNCATE, log a warning.
+        the end of a suspension one with topic RESUMED, everything else none. A new shape of a table, or a number that is no long, makes
+        a version of its schema; the latter, a TRUNCATE and the end of a suspension log a warning.
 
         :raises RelayError: no id or name is free for the source of a new table.
         :raises SinkError: the schema registry cannot be written.
@@ -92,6 +95,8 @@ class RelayEncoder:
         """
         if isinstance(event, SchemaChange):
             return self._schema_change(event)
+        if isinstance(event, SuspensionChange):
+            return self._resumed(event)
         if not isinstance(event, ChangeEvent) or event.op.value in self._skipped or event.op is Op.TRUNCATE:
             return ()
         table = event.schema
@@ -113,6 +118,13 @@ class RelayEncoder:
         if change.after is not None:
             self._compile(change.after)
         return ()
+
+    def _resumed(self, change: SuspensionChange) -> Sequence[Record]:
+        """Of a table that is read again, there are no events of the rows that left it meanwhile: what clients have is not known."""
+        if not change.covered_scn:
+            return ()
+        _log.warning("%s is read again, for SCN %d and later: clients have to bootstrap", change.table, change.covered_scn)
+        return (Record(RESUMED, str(change.covered_scn).encode(), None),)
 
     def _events(self, event: ChangeEvent, compiled: _Compiled) -> Sequence[Record]:
         before, after = event.before, event.after

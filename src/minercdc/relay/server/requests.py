@@ -13,9 +13,9 @@ from minercdc.relay.buffer.windows import EventBuffer, OvertakenError, ScnNotFou
 from minercdc.relay.client.checkpoint import Checkpoint, checkpoint_of
 from minercdc.relay.events.event import RelayEvent, unpack
 from minercdc.relay.events.event_json import event_json
+from minercdc.relay.events.filters import key_filters, source_filter
 from minercdc.relay.events.registry import SchemaRegistry
 from minercdc.relay.server.commands import NOT_THERE, Commands
-from minercdc.relay.server.filters import key_filters, source_filter
 from minercdc.relay.server.serving import answer, filtered_answer
 from minercdc.relay.server.statistics import Inbound, Outbound, Statistics
 

@@ -125,6 +125,8 @@ class IncrementalSnapshots:
             if snapshot is None or state.paused:
                 if self._reading is not None:
                     self.close()
+                if snapshot is None and state.paused:  # the one that was paused ended otherwise, as by a RENAME of its table
+                    yield (), replace(state, paused=False)
                 return
             if not snapshot.tables:
                 reports = [signal_answers.of_snapshot(snapshot, "COMPLETED", time_us)]

@@ -257,7 +257,8 @@ class Resumptions:
         _log.info(
             "%s is not suspended any more; it is read again, for SCN %d and later", entry.table, resumption.covered_scn
         )
-        yield [*reports, SuspensionChange(entry.table, None), signal_answers.started(snapshot, time_us)], state
+        ended = SuspensionChange(entry.table, None, resumption.covered_scn)
+        yield [*reports, ended, signal_answers.started(snapshot, time_us)], state
 
     # ---- what goes on ----
 

@@ -7,6 +7,7 @@ RENAME of another table to this  a table that is partly read is read again from 
                                  name are not in redo. So is one that was dropped and is created again
 RENAME COLUMN, DROP COLUMN ..    a table that is read in order of the column is read again from its first row: a later column of the
                                  name has other values, among which the last key says nothing
+MODIFY of a CHAR column          likewise: its values have blanks up to the new length, and keys as they were read are less than them
 TRUNCATE of the whole table      is a change of the stream, see `window.Changes`
 """
 
@@ -22,10 +23,12 @@ from minercdc.schema.table import TableSchema
 from minercdc.stream.events import SchemaChange
 from minercdc.stream.offset import AdHocSnapshot, TableRead
 
+_PADDED = ("CHAR", "NCHAR")
+
 
 class Untraced(Enum):
     """NOTHING: redo has all that the DDL does to rows. MOVED: rows have other ROWIDs. LOST: rows went or came. OTHER: the name is that
-    of another table. ORDER: columns that are read in order of are gone, or their names are those of others."""
+    of another table. ORDER: columns that are read in order of are gone, or have other blanks, or their names are those of others."""
 
     NOTHING = auto()
     MOVED = auto()
@@ -56,9 +59,13 @@ def untraced_by(change: SchemaChange, order: Iterable[str] = ()) -> Untraced:
 
 
 def _type(schema: TableSchema, name: str) -> str:
-    """The type of a column, '' when there is none of the name: columns get other names one by one."""
+    """The type of a column, with its length where values have blanks up to it; '' when there is none of the name: columns get other
+    names one by one."""
     place = schema.positions().get(name)
-    return "" if place is None else schema.columns[place].type_name
+    if place is None:
+        return ""
+    column = schema.columns[place]
+    return f"{column.type_name}({column.length})" if column.type_name in _PADDED else column.type_name
 
 
 def from_the_first_row(snapshot: AdHocSnapshot, table: TableRead, untraced: Untraced) -> bool:
