@@ -81,7 +81,6 @@ class Resumptions:
         self._why = why
         self._refusal = refusal
         self._selects = selects
-        self._left: set[tuple[str, int]] = set()
         self._shape = known.shape
         self._learn = known.learn
         self._names = known.names
@@ -189,7 +188,7 @@ class Resumptions:
                 self._seen_broken.add((table, entry.since_scn))
                 continue
             if self._selects(self._names.table(table)):
-                self._leave(entry)
+                yield from self._left_to_the_user(entry, state)
                 continue
             joined = entry.code == SnapshotTooOldError.code  # the capture says so when it can read the table again
             if not joined and (table, entry.since_scn) not in self._seen_broken:
@@ -202,16 +201,15 @@ class Resumptions:
             for events, state in self._begin(state, state, entry, _automatic_id(entry), emitted_scn, time_us):  # noqa: B020
                 yield events, state
 
-    def _leave(self, entry: SuspendedTable) -> None:
-        """Log once that a table is not read again by itself."""
-        if (entry.table, entry.since_scn) not in self._left:
-            self._left.add((entry.table, entry.since_scn))
-            _log.warning(
-                "%s: it can be read again, but a snapshot reads it by a SELECT of yours, and all of its rows would be read now;"
-                " `minercdc signal CONFIG resume-table --collection %s` reads them",
-                entry.table,
-                literal_pattern(entry.table),
-            )
+    def _left_to_the_user(self, entry: SuspendedTable, state: SignalState) -> Iterator[Step]:
+        """Have a table's entry say, and log, that it is read again on request only; nothing where it says so already."""
+        fix = (
+            "It can be read again, but a snapshot reads it by a SELECT of yours, and all of its rows would be read now:"
+            f" minercdc signal CONFIG resume-table --collection {literal_pattern(entry.table)}"
+        )
+        if entry.fix != fix:
+            _log.warning("%s stays suspended. %s", entry.table, fix)
+            yield [SuspensionChange(entry.table, replace(entry, fix=fix))], state
 
     def _begin(
         self,
