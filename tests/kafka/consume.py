@@ -43,6 +43,12 @@ def await_committed(
         return reading.messages()
 
 
+def read_so_many(bootstrap_servers: str, topic: str, count: int) -> list[Message]:
+    """The committed messages of a topic once there are `count` of them, or after 30 s: a broker answers that a transaction is committed
+    before it has marked its partitions."""
+    return await_committed(bootstrap_servers, topic, lambda found: len(found) >= count, 30)
+
+
 def _consumer(bootstrap_servers: str, *, longest_fetch_ms: int) -> Consumer:
     return Consumer(
         {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kafka.consume import read_committed
+from tests.kafka.consume import read_so_many
 from tests.kafka.test_sink import OFFSET, client_of, settings, topics_of
 
 from minercdc.config.load import ConnectorConfig
@@ -63,7 +63,7 @@ def test_a_large_value_is_checked_in(broker: KafkaBroker, prefix: str, tmp_path:
         sink.write(Record(f"{prefix}.S.T", b"k", value, (("h", b"x"),)))
     sink.commit(OFFSET)
     sink.close()
-    small, *large = read_committed(broker.bootstrap_servers, f"{prefix}.S.T")
+    small, *large = read_so_many(broker.bootstrap_servers, f"{prefix}.S.T", 3)
     assert small.value() == b"small"
     (file,) = (tmp_path / "claims").iterdir()
     assert file.read_bytes() == NOISE
@@ -89,8 +89,8 @@ def test_a_large_record_becomes_a_dead_letter(broker: KafkaBroker, prefix: str, 
     sink.write(Record(f"{prefix}.S.T", b"k", b"next"))
     sink.commit(OFFSET)
     sink.close()
-    assert [message.value() for message in read_committed(broker.bootstrap_servers, f"{prefix}.S.T")] == [b"next"]
-    (letter,) = read_committed(broker.bootstrap_servers, f"{prefix}-dead")
+    assert [message.value() for message in read_so_many(broker.bootstrap_servers, f"{prefix}.S.T", 1)] == [b"next"]
+    (letter,) = read_so_many(broker.bootstrap_servers, f"{prefix}-dead", 1)
     document = json.loads(letter.value())
     assert (document["topic"], document["key"], document["size"]) == (f"{prefix}.S.T", "k", len(NOISE))
     assert "larger than minercdc.kafka.record.max.bytes=20000" in document["error"]
@@ -124,7 +124,7 @@ def test_without_transactions_the_offset_comes_last(broker: KafkaBroker, prefix:
         sink.commit(Offset("logminer", position={"x": 1}))
     again.write(Record(topic, b"k", b"2"))
     again.commit(Offset("logminer", position={"x": 2}))
-    values = [message.value() for message in read_committed(broker.bootstrap_servers, topic)]
+    values = [message.value() for message in read_so_many(broker.bootstrap_servers, topic, 2)]
     assert (values[0], values[-1]) == (b"1", b"2")
     assert again.load_offset() == Offset("logminer", position={"x": 2})
     again.close()

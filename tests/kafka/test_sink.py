@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kafka.consume import read_committed
+from tests.kafka.consume import read_committed, read_so_many
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import DeliveryError, FencedError, SharedTopicError, SinkError
@@ -74,10 +74,10 @@ def test_records_become_visible_with_their_offset_and_not_before(
     assert sink.load_offset() is None
     sink.commit(OFFSET)
     sink.write(Record(topic, b"k", None, (("h", b"x"),)))
-    messages = read_committed(broker.bootstrap_servers, topic)
+    messages = read_so_many(broker.bootstrap_servers, topic, 1)
     assert [(m.key(), m.value()) for m in messages] == [(b"k", b"v1")]
     sink.commit(Offset("logminer", position={"x": 1}))
-    messages = read_committed(broker.bootstrap_servers, topic)
+    messages = read_so_many(broker.bootstrap_servers, topic, 2)
     assert [(m.key(), m.value(), m.headers()) for m in messages] == [(b"k", b"v1", None), (b"k", None, [("h", b"x")])]
     sink.close()
 
@@ -94,7 +94,7 @@ def test_what_was_not_committed_is_never_seen_and_the_offset_stays(
     assert second.load_offset() == OFFSET
     second.write(Record(topic, b"3", b"kept too"))
     second.commit(OFFSET)
-    assert [m.value() for m in read_committed(broker.bootstrap_servers, topic)] == [b"kept", b"kept too"]
+    assert [m.value() for m in read_so_many(broker.bootstrap_servers, topic, 2)] == [b"kept", b"kept too"]
     with pytest.raises(FencedError, match="another instance"):
         first.commit(OFFSET)
     first.close()
@@ -290,7 +290,7 @@ def test_a_broker_that_goes_away_is_a_delivery_error_and_a_new_sink_goes_on(tmp_
         again.write(Record(topic, b"2", b"two"))
         again.commit(OFFSET)
         again.close()
-        assert [m.value() for m in read_committed(broker.bootstrap_servers, topic)] == [b"one", b"two"]
+        assert [m.value() for m in read_so_many(broker.bootstrap_servers, topic, 2)] == [b"one", b"two"]
     finally:
         broker.stop()
 
