@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
 from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import Column, TableSchema
 from minercdc.stream.contracts import Record
-from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Op
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, Op, Scn, VanishedRow
 
 INSERT = event(Op.CREATE, None, NEW)
 
@@ -112,6 +113,20 @@ def test_the_key_is_not_masked() -> None:
             assert record.key == b'{"STATUS":"NEW"}'
             value = json.loads(record.value or b"")
             assert {image["STATUS"] for image in (value["before"], value["after"]) if image} == {"***"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "shown"), [("mask.with.3.chars", "***"), ("truncate.to.2.chars", "NE")], ids=["masked", "cut"]
+)
+def test_the_delete_of_a_vanished_row_shows_no_more_of_its_key_than_other_records(rule: str, shown: str) -> None:
+    table = replace(ORDERS, key=(0, 1))
+    made = encoder({f"column.{rule}": STATUS})
+    (there,) = made.encode(event(Op.CREATE, None, NEW, table))
+    assert there.key == b'{"ORDER_ID":70021,"STATUS":"NEW"}'
+    delete, _ = made.encode(VanishedRow(table, there.key, Scn(99), 0))
+    assert delete.key == there.key
+    before = json.loads(delete.value or b"")["before"]
+    assert before == {**dict.fromkeys(before), "ORDER_ID": 70021, "STATUS": shown}
 
 
 def test_a_key_beside_a_value_that_redo_lacks_is_not_masked() -> None:

@@ -35,7 +35,7 @@ from minercdc.messages.envelope.row_format import NO_TRANSACTION, Frame
 from minercdc.messages.envelope.run_encoder import RunEncoder
 from minercdc.messages.envelope.skip_unchanged import is_unchanged
 from minercdc.messages.envelope.table_format import ROWID_KEY, TableFormat, TableFormats
-from minercdc.messages.envelope.vanished import fits_key, fits_row, members, print_vanished
+from minercdc.messages.envelope.vanished import fits_key, fits_row, in_values, members, print_vanished
 from minercdc.messages.formats.connect import WITHOUT_SCHEMA, payload_of
 from minercdc.messages.moved_keys import MovedKeys, is_checked_late
 from minercdc.messages.notification import NotificationEncoder
@@ -274,7 +274,8 @@ class EnvelopeEncoder:
         has_schema = self._formats.by_number[1] or self._values.value_converter_schemas_enable
         if has_schema and not fits_row(compiled.columns, event.schema, key):
             names = None
-        value = print_vanished(compiled.frame, names, key, source, _end(self._clock_ns()))
+        known = in_values(compiled.columns, compiled.key_columns, key)
+        value = print_vanished(compiled.frame, names, known, source, _end(self._clock_ns()))
         record_key = event.key
         if record_key.startswith(WITHOUT_SCHEMA):
             head, tail = compiled.key_frame

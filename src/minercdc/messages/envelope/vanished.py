@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from json import JSONDecoder
 from json.encoder import encode_basestring
@@ -74,11 +75,28 @@ def _fits(column: PrintedColumn, text: str) -> bool:
     return text.startswith("{") if kind == "struct" else text.lstrip("-").isdigit()
 
 
+def in_values(columns: Sequence[PrintedColumn], key_columns: Sequence[PrintedColumn], key: dict[str, str]) -> dict[str, str]:
+    """JSON text of the published columns of a key, as values have them: a text that is masked, hashed or cut there is so here, although
+    the key has it as it is.
+
+    :param columns: the published ones; `key_columns` those of the key.
+    :param key: from `members`.
+    """
+    of_key = {column.position: column for column in key_columns}
+    found = {}
+    for column in columns:
+        if column.name in key:
+            known = of_key.get(column.position)
+            is_changed = known is not None and known.codec is not column.codec
+            found[column.name] = column.print(json.loads(key[column.name])) if is_changed else key[column.name]
+    return found
+
+
 def print_vanished(frame: Frame, columns: Sequence[str] | None, key: dict[str, str], source: str, end: str) -> bytes:
     """The envelope of the delete, whose `before` has the columns of the key, and null for all others.
 
     :param columns: names of all published columns; None for a `before` that is null.
-    :param key: from `members`.
+    :param key: from `in_values`.
     :param source: text of the source block.
     :param end: text from the operation's closing quote on.
     """
