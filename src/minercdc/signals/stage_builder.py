@@ -108,11 +108,14 @@ def resumptions_of(
     :param needed: the adapter's prerequisites.
     :param redo: the adapter reads redo.
     :param memory: keys in the tables' topics, by which rows that vanished are found; None where they cannot be read. Not used
-        when `skipped.operations` keeps changes out of the topics.
+        when `skipped.operations` keeps changes out of the topics, or rows that cannot be written are left out one by one.
     :param refusal: see `Resumptions`.
     """
     skipped = sorted({"c", "u", "d"} & set(config.values.skipped_operations))
     why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be found" if skipped else ""
+    mode = config.run.event_processing_failure_handling_mode
+    if mode in ("warn", "skip"):
+        why = f"event.processing.failure.handling.mode={mode} leaves rows out, from which those that vanished cannot be told"
     if memory is None:
         why = f"{not_read_back(config)}, so rows that vanished cannot be found"
     source = RepairSource(
@@ -125,7 +128,7 @@ def resumptions_of(
         suspended,
         source,
         _known(config, captured.tables, _table_source(config, captured)),
-        None if skipped else memory,
+        None if why else memory,
         why=why,
         refusal=refusal,
     )
