@@ -127,7 +127,7 @@ def resumptions_of(
     return Resumptions(
         suspended,
         source,
-        _known(config, captured.tables, _table_source(config, captured)),
+        _known(config, captured, _table_source(config, captured)),
         None if why else memory,
         why=why,
         refusal=refusal,
@@ -139,8 +139,8 @@ def _exactly(table: TableId) -> str:
     return ".".join(re.escape(part) for part in (table.database, table.schema, table.table))
 
 
-def _known(config: ConnectorConfig, tables: Tables, source: TableSource) -> KnownTables:
-    return KnownTables(tables.find, source.learn, table_names(config))
+def _known(config: ConnectorConfig, captured: CapturedTables, source: TableSource) -> KnownTables:
+    return KnownTables(captured.tables.find, source.learn, table_names(config), captured_by(captured.filters))
 
 
 def _table_source(config: ConnectorConfig, captured: CapturedTables) -> TableSource:
@@ -180,7 +180,7 @@ def signal_stage(
     reads_added = redo and config.incremental.minercdc_snapshot_added_tables == "incremental"
 
     source, is_captured = _table_source(config, captured), captured_by(captured.filters)
-    known = _known(config, tables, source)
+    known = _known(config, captured, source)
     close_by = config.incremental.marks
     marks = Marks(table, close_by) if table and close_by else None
     at = partial(_connect, config)

@@ -10,7 +10,7 @@ from tests.unit.signals.model import TABLE
 from tests.unit.signals.test_resuming import Memory
 
 from minercdc.capture.registry import adapter_factory
-from minercdc.capture.table_selection import table_names
+from minercdc.capture.table_selection import table_filters, table_names
 from minercdc.config.load import parse_properties
 from minercdc.pipeline.suspension import Suspensions
 from minercdc.schema.tables import Tables
@@ -36,7 +36,7 @@ READ = SignalState(resuming=(Resumption("S.T", "r", 9, 9, phase="deleting"),))
 def test_deletes_are_looked_for_where_each_row_has_its_record(properties: dict[str, str], note: str | None) -> None:
     config, memory = parse_properties({**NEEDED, **properties}), Memory()
     factory = adapter_factory(config.database.database_connection_adapter)
-    captured = CapturedTables(Tables([replace(TABLE, id=table_names(config).table("S.T"))]), {})
+    captured = CapturedTables(Tables([replace(TABLE, id=table_names(config).table("S.T"))]), table_filters(config))
     resumptions = resumptions_of(config, Suspensions(), captured, memory, factory.prerequisites)
     notes = [
         event.additional_data.get("note", "")
