@@ -25,8 +25,12 @@ TABLES = (
     "INSERT INTO KEYLESS VALUES (1.5, DATE '2026-01-01')",
     "INSERT INTO LARGE VALUES (1, RPAD('x', 3000, 'x'), HEXTORAW('00FF'), 1)",
     "INSERT INTO EMPTIED VALUES (1)",
+    "CREATE TABLE PARTS (ID NUMBER(5) PRIMARY KEY, N NUMBER(5), V VARCHAR2(9))",
+    "ALTER TABLE PARTS ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+    "INSERT INTO PARTS VALUES (1, 7, 'a')",
 )
 CHANGES = (
+    ("UPDATE PARTS SET V = 'b'",),  # N is not in redo, and null in the record
     ("UPDATE T SET ID = ID + 1",),  # each key but the first was another row's
     ("DELETE FROM T WHERE ID = 2", "INSERT INTO T VALUES (20, 'it''s new')", "DELETE FROM KEYLESS WHERE ROWNUM = 1"),
     ("UPDATE LARGE SET N = 2", "INSERT INTO LARGE VALUES (2, 'short', NULL, NULL)"),  # TEXT of the first row is not in redo

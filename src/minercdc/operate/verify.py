@@ -29,7 +29,7 @@ from minercdc.lake.stream.change_log import placeholder_forms
 from minercdc.lake.stream.marks import Ends, topic_pattern
 from minercdc.lake.table.history import LakeHistory, TableHistories, TableHistory, TableVersion
 from minercdc.messages.configured import envelope_encoder, key_columns
-from minercdc.messages.envelope.encoder import OtherEvents
+from minercdc.messages.envelope.encoder import UNAVAILABLE_HEADER, OtherEvents
 from minercdc.messages.envelope.table_format import ROWID_KEY
 from minercdc.messages.formats.connect import payload_of
 from minercdc.messages.formats.reading import record_readers
@@ -254,12 +254,12 @@ class _Comparison:
                 return None
             image = envelope["before" if op == "d" else "after"]
             identity = versions.identity(scn, key, image, source.get("row_id"))
+            kept = None if op == "d" else json.dumps(_held(image, message))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise VerificationError(
                 f"{where}: the record is not a change event of minercdc ({error!r})",
                 hint="Other programs must not write to this topic.",
             ) from None
-        kept = None if op == "d" else json.dumps(image)
         return identity, commit_scn, source.get("txSeq") or 0, scn, source.get("row_id"), kept
 
     def _oracle(
@@ -338,6 +338,15 @@ class _Versions:
     def shown(self, identity: str) -> str:
         """An identity as `COLUMN=VALUE, ..`, for people. Only for a table with a key."""
         return ", ".join(f"{name}={value}" for name, value in zip(self._key, json.loads(identity), strict=True))
+
+
+def _held(image: Image, message: Any) -> Image:
+    """An image without the columns that are null since redo does not hold them. Raises ValueError and the like for another header."""
+    named = next((value for name, value in message.headers() or () if name == UNAVAILABLE_HEADER), None)
+    if named is None:
+        return image
+    silent = frozenset(json.loads(named))
+    return {name: value for name, value in image.items() if name not in silent}
 
 
 def _names_in(version: TableVersion, newest: TableVersion) -> dict[str, str]:

@@ -56,8 +56,10 @@ class SignalChannel(Protocol):
 class SignalFile:
     """The channel of a file with a JSON document per line (`signal.file`).
 
-    The mark is `<bytes> <SHA-256 of them>`. The file is emptied once everything in it is acted on and that is durable; until
-    then, and after a kill in between, the mark says how much of it is done. The poll after that drops the mark.
+    The mark is `<bytes> <SHA-256 of them>`, and where these are all, ` <when the file was changed last>` in nanoseconds. The file is
+    emptied once everything in it is acted on and that is durable; until then, and after a kill in between, the mark says how much of
+    it is done. The poll after that drops the mark. A process that ends before it leaves the mark: the same lines once more, in a file
+    that was changed since, are signals once more.
 
     :param name: of the channel.
     """
@@ -74,7 +76,10 @@ class SignalFile:
         writes to the file. A line without its end is left for a later poll."""
         try:
             with self._path.open("rb") as file, _locked(file):
+                changed = os.fstat(file.fileno()).st_mtime_ns
                 content = file.read()
+                if os.fstat(file.fileno()).st_mtime_ns != changed:  # by a writer that takes no lock
+                    changed = 0
         except FileNotFoundError:
             return (), taken
         except OSError as error:
@@ -82,12 +87,13 @@ class SignalFile:
             return (), taken
         if not content or self._emptied:
             taken = ""
-        begin = _end_of_taken(content, taken)
+        begin = _end_of_taken(content, taken, changed)
         end = content.rfind(b"\n") + 1  # a line without its end is still being written
         if end <= begin:
             return (), taken
         self._emptied, self._stored = False, ""
-        return list(_lines(content[begin:end], self.name)), _mark(content[:end])
+        mark = f"{_mark(content[:end])} {changed}" if changed and end == len(content) else _mark(content[:end])
+        return list(_lines(content[begin:end], self.name)), mark
 
     def stored(self, taken: str) -> None:
         """Empty the file if nothing follows the mark in it; a failure is logged as a warning. No effect for '' and for the
@@ -98,7 +104,7 @@ class SignalFile:
         try:
             with self._path.open("rb+") as file, _locked(file):
                 content = file.read()
-                if content and _mark(content) == taken:
+                if content and _mark(content) == _without_time(taken):
                     file.truncate(0)
                     self._emptied = True
         except OSError as error:
@@ -145,13 +151,23 @@ class SignalJournal(SignalFile):
             ) from error
 
 
-def _end_of_taken(content: bytes, taken: str) -> int:
+def _end_of_taken(content: bytes, taken: str, changed: int) -> int:
     """How many bytes at the beginning of the content were acted on, by the mark `taken`; 0 for '', and for a mark of other
-    content."""
+    content, or of the same in a file that was emptied and written again.
+
+    :param changed: when the file was changed last, nanoseconds since the epoch; 0 when that is not known.
+    """
     if not taken:
         return 0
-    length = int(taken.partition(" ")[0])
-    return length if len(content) >= length and _mark(content[:length]) == taken else 0
+    length, _, *then = taken.split(" ")
+    whole, end = _without_time(taken), int(length)
+    if len(content) < end or _mark(content[:end]) != whole:
+        return 0
+    return 0 if len(content) == end and then and changed and int(then[0]) != changed else end
+
+
+def _without_time(mark: str) -> str:
+    return " ".join(mark.split(" ")[:2])
 
 
 def _mark(content: bytes) -> str:

@@ -113,11 +113,14 @@ def resumptions_of(
     :param needed: the adapter's prerequisites.
     :param redo: the adapter reads redo.
     :param memory: keys in the tables' topics, by which rows that vanished are found; None where they cannot be read. Not used
-        when `skipped.operations` keeps changes out of the topics.
+        when `skipped.operations` keeps changes out of the topics, or rows that cannot be written are left out one by one.
     :param refusal: see `Resumptions`.
     """
     skipped = sorted({"c", "u", "d"} & set(config.values.skipped_operations))
     why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be found" if skipped else ""
+    mode = config.run.event_processing_failure_handling_mode
+    if mode in ("warn", "skip"):
+        why = f"event.processing.failure.handling.mode={mode} leaves rows out, from which those that vanished cannot be told"
     if memory is None:
         why = f"{not_read_back(config)}, so rows that vanished cannot be found"
     source = RepairSource(
@@ -129,8 +132,8 @@ def resumptions_of(
     return Resumptions(
         suspended,
         source,
-        _known(config, captured.tables, _table_source(config, captured)),
-        None if skipped else memory,
+        _known(config, captured, _table_source(config, captured)),
+        None if why else memory,
         why=why,
         refusal=refusal,
         selects=_selects(config, captured),
@@ -170,8 +173,8 @@ def _exactly(table: TableId) -> str:
     return ".".join(re.escape(part) for part in (table.database, table.schema, table.table))
 
 
-def _known(config: ConnectorConfig, tables: Tables, source: TableSource) -> KnownTables:
-    return KnownTables(tables.find, source.learn, table_names(config))
+def _known(config: ConnectorConfig, captured: CapturedTables, source: TableSource) -> KnownTables:
+    return KnownTables(captured.tables.find, source.learn, table_names(config), captured_by(captured.filters))
 
 
 def _table_source(config: ConnectorConfig, captured: CapturedTables) -> TableSource:
@@ -211,7 +214,7 @@ def signal_stage(
     reads_added = redo and config.incremental.minercdc_snapshot_added_tables == "incremental"
 
     source, is_captured = _table_source(config, captured), captured_by(captured.filters)
-    known = _known(config, tables, source)
+    known = _known(config, captured, source)
     close_by = config.incremental.marks
     marks = Marks(table, close_by) if table and close_by else None
     at = partial(_connect, config)

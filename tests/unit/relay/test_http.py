@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ from minercdc.relay.server.open_sockets import Connections
 from minercdc.relay.server.prometheus import RelayCollector, figures_of
 from minercdc.relay.server.requests import Requests
 from minercdc.relay.server.statistics import Statistics
-from minercdc.stream.events import Op
+from minercdc.stream.events import Op, SchemaChange, Scn
 
 Get = Callable[[str], tuple[dict[str, str], bytes]]
 
@@ -444,6 +445,58 @@ def test_another_version_of_a_schema_is_fetched(filling: Filling) -> None:
         filling.commit(complete=50)
         thread.join(20)
     assert seen.calls[-2] == (9, False, {"id": 9, "v": "y", "more": "z"})
+
+
+class Creating(Seen):
+    """At the end of window 30 another table gets its first row."""
+
+    def __init__(self, filling: Filling) -> None:
+        super().__init__(50)
+        self._filling = filling
+
+    def window_end(self, checkpoint: Checkpoint) -> None:
+        super().window_end(checkpoint)
+        if checkpoint.window_scn == 30:
+            other = replace(T, id=T.id._replace(table="U"))
+            self._filling.put(change(Op.CREATE, None, ("9", "new"), 50, table=other))
+            self._filling.commit(complete=50)
+
+
+@pytest.mark.parametrize("sources", [(), ("a.T",)], ids=["all", "one"])
+def test_a_client_of_all_sources_gets_a_table_that_is_new(sources: tuple[str, ...], filling: Filling) -> None:
+    seen = Creating(filling)
+    with serving(filling) as url:
+        RelayClient(url, seen, MemoryCheckpoints(), sources=sources).run(seen.stop)
+    assert seen.calls[-1] == ("end", 50)
+    assert ((9, False, {"id": 9, "v": "new"}) in seen.calls) is not bool(sources)
+
+
+class Truncating(Creating):
+    """And then a table is truncated."""
+
+    def window_end(self, checkpoint: Checkpoint) -> None:
+        super().window_end(checkpoint)
+        if checkpoint.window_scn == 30:
+            for record in self._filling.encoder.encode(SchemaChange(T.id, T, T, "", Scn(55), 0, truncate=True)):
+                self._filling.sink.write(record)
+        self.stop.clear()
+
+    def bootstrap_end(self, checkpoint: Checkpoint) -> None:
+        super().bootstrap_end(checkpoint)
+        self.stop.set()
+
+
+def test_a_bootstrap_has_the_tables_that_came_since_the_client_began(filling: Filling) -> None:
+    def snapshot(_: object, sources: Sequence[SourceInfo], consumer: BootstrapConsumer) -> Checkpoint:
+        consumer.bootstrap_start(60)
+        seen.calls += [source.name for source in sources]
+        consumer.bootstrap_end(Checkpoint(60))
+        return Checkpoint(60)
+
+    seen = Truncating(filling)
+    with serving(filling) as url:
+        RelayClient(url, seen, MemoryCheckpoints(), bootstrap=snapshot).run(seen.stop)
+    assert seen.calls == [("snapshot", 60), "a.T", "a.U", ("bootstrapped", 60)]
 
 
 def test_a_chained_relay_has_the_same_bytes_also_after_it_was_overtaken(filling: Filling, tmp_path: Path) -> None:

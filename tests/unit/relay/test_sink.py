@@ -75,6 +75,18 @@ def test_a_key_that_changes_is_deleted_whatever_else_redo_holds_of_the_row(
     assert [(one.key, row["b"], row["doc"], row["n"]) for one, row in zip(deleted, rows, strict=True)] == gone
 
 
+def test_a_row_may_have_several_numbers_that_are_no_long(tmp_path: Path) -> None:
+    numbers = replace(T, columns=(T.columns[0], *(Column(name, "NUMBER") for name in "AB")))
+    filling = Filling(tmp_path)
+    filling.put(change(Op.CREATE, None, ("1", "1.5", "2.5"), 5, table=numbers))
+    filling.put(change(Op.UPDATE, ("1", "1.5", "2.5"), ("2", "3", "4"), 5, table=numbers))
+    filling.commit(complete=5)
+    versions = filling.registry.versions(filling.registry.sources()[0])
+    read = row_reader(versions[-1].schema)
+    rows = [(one.key, read(one.value)) for one in filling.events()[:-1]]
+    assert [(key, row["a"], row["b"]) for key, row in rows] == [(1, "1.5", "2.5"), (1, "1.5", "2.5"), (2, "3", "4")]
+
+
 def test_transactions_of_one_scn_share_a_window(tmp_path: Path) -> None:
     filling = Filling(tmp_path)
     filling.put(insert(1, 10, xid=1))

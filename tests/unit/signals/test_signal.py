@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,38 @@ def test_a_signal_file_is_emptied_only_when_all_of_it_is_durable(tmp_path: Path)
     append(path, line("b"))
     found, _ = channel.poll(mark)
     assert ids(found) == ["a", "b"], "the same lines once more are signals once more"
+
+
+def test_the_same_line_after_a_stop_is_a_signal_once_more(tmp_path: Path) -> None:
+    """The process ended after it had emptied the file, and before it had stored that its mark is not needed any more."""
+    path = tmp_path / "signals"
+    append(path, line("a"))
+    os.utime(path, ns=(7, 7))
+    channel = SignalFile(path)
+    found, mark = channel.poll("")
+    assert (ids(found), SignalFile(path).poll(mark)) == (["a"], ((), mark))
+    channel.stored(mark)
+    assert path.read_text() == ""
+    append(path, line("a"))
+    found, again = SignalFile(path).poll(mark)
+    assert (ids(found), again != mark) == (["a"], True)
+    last = SignalFile(path)
+    assert last.poll(again) == ((), again)
+    last.stored(again)
+    assert path.read_text() == ""
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["whole", "of an earlier version"])
+def test_what_follows_the_taken_lines_is_read_whenever_it_was_written(known: bool, tmp_path: Path) -> None:
+    path = tmp_path / "signals"
+    append(path, line("a"))
+    os.utime(path, ns=(7, 7))
+    _, mark = SignalFile(path).poll("")
+    mark = mark if known else mark.rpartition(" ")[0]
+    assert SignalFile(path).poll(mark) == ((), mark)
+    append(path, line("b"))
+    found, _ = SignalFile(path).poll(mark)
+    assert ids(found) == ["b"]
 
 
 def test_lines_of_a_file_that_are_no_signals_are_reported_and_half_a_line_waits(tmp_path: Path) -> None:

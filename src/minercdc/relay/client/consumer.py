@@ -230,7 +230,8 @@ class RelayClient:
                 if not self._sources:
                     self._register()
                 begun = time.monotonic()
-                sources = sorted(self._sources)
+                # All sources are not those that there are now: a new table has one of its own.
+                sources = sorted(self._sources) if self._wanted else ()
                 received = self._connection.stream(place, self._size, sources, self._filters, _WAIT_MS, self._linger_ms)
                 failures = 0
             except OSError as error:
@@ -324,7 +325,7 @@ class RelayClient:
         return replace(place, window_scn=event.sequence, window_offset=place.window_offset + 1 if inside else 1, mode=ONLINE)
 
     def _change(self, event: RelayEvent) -> Change:
-        if event.schema_id not in self._read:
+        if event.schema_id not in self._read or event.source not in self._sources:
             self._register()
         if event.schema_id not in self._read or event.source not in self._sources:
             raise RelayDataError(f"window {event.sequence} has a row of source {event.source} with an unknown schema")
@@ -335,8 +336,7 @@ class RelayClient:
 
     def _started_over(self) -> Checkpoint:
         assert self._bootstrap is not None
-        if not self._sources:
-            self._register()
+        self._register()  # once more: tables may have come that are in no window any more
         consumer: Any = self._consumer
         if self._filters:
             ids = {source.name: number for number, source in self._sources.items()}

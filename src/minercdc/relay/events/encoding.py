@@ -101,11 +101,12 @@ class RelayEncoder:
             return ()
         table = event.schema
         compiled = self._compiled.get((table.id, table.version)) or self._compile(table)
-        try:
-            return self._events(event, compiled)
-        except NotLongError as error:
-            _log.warning("%s: %s; the column is a string from now on", table.id, error.message)
-            return self._events(event, self._compile(table, error.column))
+        while True:
+            try:
+                return self._events(event, compiled)
+            except NotLongError as error:  # of one column; the row may have others
+                _log.warning("%s: %s; the column is a string from now on", table.id, error.message)
+                compiled = self._compile(table, error.column)
 
     def _schema_change(self, change: SchemaChange) -> Sequence[Record]:
         """Put the schema of a new shape into the registry, before its first row. Returns a record with topic TRUNCATED

@@ -27,7 +27,7 @@ from minercdc.errors import (
 )
 from minercdc.schema.table import TableSchema
 from minercdc.snapshot.incremental.chunks import Step, replaced, without
-from minercdc.snapshot.incremental.known_tables import KnownTables
+from minercdc.snapshot.incremental.known_tables import NOT_CAPTURED, KnownTables
 from minercdc.snapshot.incremental.window import Changes
 from minercdc.snapshot.row_marks import Placed, RowMarks, read_events
 from minercdc.stream import signal_answers
@@ -88,6 +88,7 @@ class BlockingSnapshots:
         self._shape = known.shape
         self._learn = known.learn
         self._names = known.names
+        self._captured = known.captured
         self._now_us = now_us
         self._fixed: str | None = None  # the snapshot whose SCN was fixed in this run
         self._failing: tuple[TableRead, int] | None = None  # where a read failed, and when it did so first
@@ -188,8 +189,11 @@ class BlockingSnapshots:
         """Read one table; rows whose mark is certain are yielded now and then, as a step. Ends early at the stop. A table
         that cannot be read is left out, with a warning; raises the error when another try may help."""
         name, scn = self._names.table(table.table), delivery.snapshot.scn
-        schema = self._shape(name)
-        if schema is None and (change := self._learn(name)) is not None:
+        is_captured = self._captured(name)
+        schema = self._shape(name) if is_captured else None
+        if not is_captured:
+            _log.warning("blocking snapshot %s: %s is left out: %s", delivery.snapshot.id, table.table, NOT_CAPTURED)
+        elif schema is None and (change := self._learn(name)) is not None:
             delivery.events.append(change)
             schema = change.after
         if schema is None:

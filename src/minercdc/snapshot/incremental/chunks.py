@@ -20,7 +20,7 @@ from typing import Protocol, TypeAlias
 
 from minercdc.errors import PrerequisiteError, UnsupportedRowError
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.snapshot.incremental.known_tables import KnownTables
+from minercdc.snapshot.incremental.known_tables import NOT_CAPTURED, KnownTables
 from minercdc.snapshot.incremental.outcome import Began, Broken, Failed, Outcome
 from minercdc.snapshot.incremental.resumption import covered_scn, is_resumption, with_result
 from minercdc.snapshot.incremental.window import Changes, Chunk
@@ -85,6 +85,7 @@ class IncrementalSnapshots:
         self._shape = known.shape
         self._learn = known.learn
         self._names = known.names
+        self._captured = known.captured
         self.read_scn = 0
         self._emitted_scn = 0
         self._reading: tuple[str, TableRead] | None = None  # snapshot, and its table as far as it is delivered
@@ -155,6 +156,8 @@ class IncrementalSnapshots:
         name = self._names.table(table.table)
         self.close()
         events: list[Event] = []
+        if not self._captured(name):
+            return self._finish_table(state, snapshot, table, "UNKNOWN_SCHEMA", time_us, error=NOT_CAPTURED)
         if self._shape(name) is None:
             change = self._learn(name)
             if change is None:

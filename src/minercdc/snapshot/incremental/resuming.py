@@ -35,7 +35,7 @@ from typing import TypeAlias
 from minercdc.errors import MinerCdcError, RecordSchemaError, SnapshotTooOldError, TransientSourceError
 from minercdc.schema.patterns import literal_pattern
 from minercdc.schema.table import TableId
-from minercdc.snapshot.incremental.known_tables import KnownTables
+from minercdc.snapshot.incremental.known_tables import NOT_CAPTURED, KnownTables
 from minercdc.snapshot.incremental.resuming_contracts import Database, Suspended, TopicMemory
 from minercdc.snapshot.incremental.resumption import with_resumption, without_resumption
 from minercdc.stream import signal_answers
@@ -84,6 +84,7 @@ class Resumptions:
         self._shape = known.shape
         self._learn = known.learn
         self._names = known.names
+        self._captured = known.captured
         self._clock = clock
         self._looked: dict[tuple[str, str], float] = {}
         self._guesses: dict[str, int] = {}
@@ -343,6 +344,8 @@ class Resumptions:
 
     def _refused(self, table: str) -> str:
         """Why a table cannot have its topic, with the hint; '' when it can."""
+        if not self._captured(self._names.table(table)):
+            return NOT_CAPTURED
         error = self._refusal(self._names.table(table))
         return f"{error.message}. {error.hint}" if error else ""
 
