@@ -473,6 +473,47 @@ def test_a_table_that_was_added_is_read_if_that_is_wanted(lab: Lab, wanted: str)
     assert len(lab.topics.records(lab.topic("U"))) == len(records) + 1, "it is known now"
 
 
+@pytest.mark.parametrize("wanted", ["none", "incremental"])
+def test_a_table_that_was_excluded_for_a_time_is_read_again_or_named(lab: Lab, wanted: str) -> None:
+    """Its changes of that time are in no topic, and the schema history knows it."""
+    lab.execute("CREATE TABLE U (ID NUMBER(9) PRIMARY KEY, V VARCHAR2(10))", LOGGED.format("U"))
+    lab.execute(*(f"INSERT INTO U VALUES ({key}, 'old')" for key in range(3)))
+    both = lab.config("both.yaml", minercdc_snapshot_added_tables=wanted)
+    only = lab.config("only.yaml", table_include_list=f"{lab.schema}.T")
+    with lab.run(both, log="first.log") as connector:
+        await_keys(lab, "U", {0, 1, 2})
+        connector.await_log("streaming: ")
+        connector.stop_in_order()
+    with lab.run(only, log="only.log") as connector:
+        connector.await_log("streaming: ")
+        lab.execute("DELETE FROM U WHERE ID = 0", "UPDATE U SET V = 'new' WHERE ID = 1", "INSERT INTO T VALUES (10, 'x')")
+        lab.topics.await_records(lab.topic(), 4)
+        connector.stop_in_order()
+    with lab.run(both, log="again.log") as connector:
+        if wanted == "none":
+            assert connector.await_log(rf"{lab.schema}\.U is captured again: .*execute-snapshot --collection \S+\.U")
+        connector.await_log("streaming: ")
+        lab.execute("INSERT INTO U VALUES (9, 'later')")
+        await_keys(lab, "U", {9})
+        if wanted == "incremental":
+            lab.topics.await_records(
+                lab.topic("U"), lambda found: any(one.value and one.value["op"] == "d" for one in found)
+            )
+        connector.stop_in_order()
+    last: dict[int, str] = {}
+    for record in lab.topics.records(lab.topic("U")):
+        if record.value is None or record.value["op"] == "d":
+            last.pop(record.key["ID"], None)
+        else:
+            last[record.key["ID"]] = record.value["after"]["V"]
+    read = {1: "new", 2: "old", 9: "later"}
+    assert last == (read if wanted == "incremental" else {0: "old", 1: "old", 2: "old", 9: "later"})
+    with lab.run(both, log="known.log") as connector:
+        connector.await_log("streaming: ")
+        connector.stop_in_order()
+    assert "captured again" not in connector.text()
+
+
 def test_a_table_that_is_made_during_an_outage_comes_by_the_stream_alone(lab: Lab) -> None:
     with Proxy((lab.server.host, lab.server.port)) as proxy:
         config = lab.config(minercdc_snapshot_added_tables="incremental", database_port=proxy.port)

@@ -75,4 +75,5 @@ class NextOffset:
             self.state,
             suspended,
             complete_scn=complete,
+            excluded=stored.excluded,
         )

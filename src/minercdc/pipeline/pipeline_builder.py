@@ -30,6 +30,7 @@ from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
 from minercdc.oracle.prerequisites import unlogged
 from minercdc.oracle.present_scn import not_reached
 from minercdc.pipeline.databases import Connect, SourceDatabases
+from minercdc.pipeline.excluded_tables import follow_excluded
 from minercdc.pipeline.history import schema_history
 from minercdc.pipeline.pipeline import Begun, Bounds, Initial, Pipeline
 from minercdc.pipeline.process import ProcessState
@@ -166,10 +167,10 @@ class PipelineBuilder:
         offset = adopt(stored, configured, handover_scn=self._config.capture.minercdc_handover_scn)
         recovered = self._recovered(offset)
         tables = Tables(comments=self._comments) if recovered is None else recovered
+        is_handover = offset is not stored
+        offset = self._with_excluded(offset, tables)
         self._claim_topics(offset, tables)
-        known = _Known(
-            offset, offset is not stored, process.is_start(offset), tables, recovered is None, self.adapter(tables)
-        )
+        known = _Known(offset, is_handover, process.is_start(offset), tables, recovered is None, self.adapter(tables))
         return Begun(
             offset, known.adapter.capture, lambda: self._initial(known), lambda: self._signals(known, without_record)
         )
@@ -192,6 +193,19 @@ class PipelineBuilder:
         if len(tables):
             log.info("schema history recovered: %d tables", len(tables))
         return tables
+
+    def _with_excluded(self, offset: Offset | None, tables: Tables) -> Offset | None:
+        """The offset with the tables that are excluded now. Of those that were and are captured again, it has those suspended that are to
+        be read by themselves; of others, a warning is logged."""
+        if offset is None:
+            return None
+        names, captured = (schema.id for schema in tables), self._databases.captured
+        offset, again = follow_excluded(offset, names, captured, self._databases.names.of)
+        if self._config.incremental.minercdc_snapshot_added_tables == "incremental":
+            return replace(offset, suspended=(*offset.suspended, *(one.suspended() for one in again)))
+        for one in again:
+            log.warning("%s", one.warning())
+        return offset
 
     def _claim_topics(self, offset: Offset | None, tables: Tables) -> None:
         suspended = {entry.table for entry in offset.suspended if entry.gives_up_topic} if offset is not None else set()

@@ -241,6 +241,8 @@ class Offset:
     :param suspended: tables whose rows are left out.
     :param complete_scn: the records of every commit below it are delivered, and of those at it, unless one more commit turns out
         to have the same SCN; 0 when not known, as during the initial snapshot.
+    :param excluded: name, by `TableNames.of`, of each table of the schema history that the configuration did not capture at the last
+        start -> SCN up to which it was captured, 0 where that is not known.
     """
 
     adapter: str
@@ -251,3 +253,4 @@ class Offset:
     signals: SignalState = SignalState()
     suspended: tuple[SuspendedTable, ...] = ()
     complete_scn: int = 0
+    excluded: Mapping[str, int] = field(default_factory=dict)

@@ -26,7 +26,7 @@ FORMAT_VERSION = 3
 earliest that has all its members: 2 has `kept` in a position, open transactions that are not mined again from their start; 3 `pdbs`, several pluggable databases."""
 
 RUN_NEWER = "Run that release, or a newer one."
-_MEMBERS = {"v", "adapter", "position", "partial", "history", "snapshot", "signals", "suspended", "complete_scn"}
+_MEMBERS = {"v", "adapter", "position", "partial", "history", "snapshot", "signals", "suspended", "complete_scn", "excluded"}
 
 
 def offset_to_bytes(offset: Offset) -> bytes:
@@ -50,6 +50,8 @@ def offset_to_bytes(offset: Offset) -> bytes:
         document["suspended"] = [{**asdict(table), "since_scn": str(table.since_scn)} for table in offset.suspended]
     if offset.complete_scn:
         document["complete_scn"] = str(offset.complete_scn)
+    if offset.excluded:
+        document["excluded"] = {table: str(scn) for table, scn in offset.excluded.items()}
     return json.dumps(document, separators=(",", ":")).encode()
 
 
@@ -150,5 +152,6 @@ _PARTS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "signals": signals_from_json,
     "suspended": _suspended_from_json,
     "complete_scn": int,
+    "excluded": lambda tables: {str(table): int(scn) for table, scn in tables.items()},
 }
 """Members that may be missing, and how each is read."""

@@ -98,7 +98,7 @@ class IncrementalConfig(Section):
     )
     minercdc_snapshot_added_tables: Literal["none", "incremental"] = Field(
         "none",
-        description="How existing rows of tables are treated that were added to the configuration since the last start (tables that exist but are not in the schema history). `none`: only their changes are captured. `incremental`: the start requests an incremental snapshot of them. Tables created while the connector streams are always captured from their first row. With `flashback` added tables are always read.",
+        description="How existing rows of tables are treated that were added to the configuration since the last start (tables that exist but are not in the schema history). `none`: only their changes are captured. `incremental`: the start requests an incremental snapshot of them; tables that were excluded for a time are read again, too. Tables created while the connector streams are always captured from their first row. With `flashback` added tables are always read.",
     )
     read_only: bool = Field(False, description="`true`: write nothing to the source; the strategy is then always `scn`.")
 
