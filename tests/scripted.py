@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from tests.runs import encode_run_of, in_runs
 
 from minercdc.errors import DecodeError, FencedError, TransientSourceError
+from minercdc.pipeline.ddl_notices import of_ddl
 from minercdc.pipeline.pipeline import Begun, Bounds, Initial, Pipeline, PipelineFactory
-from minercdc.pipeline.schema_notices import of_ddl
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.contracts import Capture, Heartbeat, Record, Snapshot, StopFlag
 from minercdc.stream.events import (

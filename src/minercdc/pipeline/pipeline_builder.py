@@ -30,12 +30,11 @@ from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
 from minercdc.oracle.prerequisites import unlogged
 from minercdc.oracle.present_scn import not_reached
 from minercdc.pipeline.databases import Connect, SourceDatabases
+from minercdc.pipeline.ddl_notices import lost_rules, of_ddl
 from minercdc.pipeline.excluded_tables import follow_excluded
 from minercdc.pipeline.history import schema_history
 from minercdc.pipeline.pipeline import Begun, Bounds, Initial, Pipeline
 from minercdc.pipeline.process import ProcessState
-from minercdc.pipeline.renamed_columns import lost_rules
-from minercdc.pipeline.schema_notices import of_ddl
 from minercdc.pipeline.start_checks import (
     check_internal_topics,
     check_prerequisites,

@@ -10,7 +10,7 @@ from tests.unit.config.test_load import GOOD
 from tests.unit.pipeline.test_unmatched import ORDERS
 
 from minercdc.config.load import parse_properties
-from minercdc.pipeline.renamed_columns import lost_rules
+from minercdc.pipeline.ddl_notices import lost_rules
 from minercdc.schema.ddl.changes import apply_changes
 from minercdc.schema.ddl.parser import parse_ddl
 from minercdc.schema.ddl.statements import AlterTable

@@ -1,5 +1,5 @@
-"""Rules of the configuration that no longer match a column or table because DDL gave it another name: a mask that hides it
-no more.
+"""The notifications about DDL: what it did to a table, and rules of the configuration that no longer match a column or table because
+it has another name now, such as a mask that hides it no more.
 
 Patterns are of names, as Debezium's, so a rename is all that it takes to publish in clear what was hidden."""
 
@@ -17,6 +17,7 @@ from minercdc.stream.events import Notification, SchemaChange
 
 _log = logging.getLogger(__name__)
 
+_LONGEST_DDL = 2000
 _MOST_SHOWN = 10
 _CONSEQUENCES = {
     "column.mask.": "values are published in clear",
@@ -24,6 +25,18 @@ _CONSEQUENCES = {
     "column.exclude.list": "values are published",
     "column.include.list": "values are left out",
 }
+
+
+def of_ddl(change: SchemaChange) -> Iterator[Notification]:
+    """The notification of what DDL did to a table, with the first 2000 characters of the statement; none without a statement, or for a
+    structure that a snapshot read."""
+    if change.snapshot or not change.ddl:
+        return
+    data = {"data_collections": f"{change.table.database}.{change.table}", "ddl": change.ddl[:_LONGEST_DDL]}
+    data["scn"] = str(change.scn)
+    if change.user:
+        data["user"] = change.user
+    yield Notification(f"ddl-{change.scn}-{change.table}", "Schema", "CHANGED", change.time_us, data)
 
 
 def lost_rules(config: ConnectorConfig, change: SchemaChange) -> Iterator[Notification]:
