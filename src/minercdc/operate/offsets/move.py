@@ -187,6 +187,7 @@ def look_set(config: ConnectorConfig, scn: int | None, time: str | None) -> Repo
         position=position.to_json(),
         signals=before.offset.signals if before else SignalState(),
         suspended=before.offset.suspended if before else (),
+        excluded=before.offset.excluded if before else {},
     )
     lines = [
         f"connector {config.identity.name} goes on after SCN {scn} ({now.time}); redo is read from {position}, and exists"
