@@ -38,6 +38,7 @@ DELETE = event(Op.DELETE, (*PAID, "WEB", "5"), None, WIDER)
 Step = tuple[str, dict[str, str]]
 FLAT: Step = (UNWRAP, {})
 KEEP = {"replace.null.with.default": "false"}
+UNCHANGED: Step = (f"{DEBEZIUM}ExtractChangedRecordState", {"header.unchanged.name": "u"})
 INNER: Step = (f"{KAFKA}ExtractField$Value", {"field": "after", **KEEP})  # an optional struct
 
 
@@ -154,6 +155,9 @@ WHOLE = [
         ),
         ((UNWRAP, {"delete.tombstone.handling.mode": "rewrite", "replace.null.with.default": "false"}),),
         ((f"{DEBEZIUM}ExtractChangedRecordState", {"header.changed.name": "c", "header.unchanged.name": "u"}),),
+        (UNCHANGED, (UNWRAP, {"drop.fields.header.name": "u"})),
+        (UNCHANGED, (UNWRAP, {"drop.fields.header.name": "u", "drop.fields.from.key": "true"})),
+        (UNCHANGED, (UNWRAP, {"drop.fields.header.name": "u", "drop.fields.keep.schema.compatible": "false"})),
         (
             (f"{KAFKA}InsertHeader", {"header": "h", "value.literal": "42"}),
             (f"{DEBEZIUM}HeaderToValue", {"headers": "h", "fields": "source.h", "operation": "copy"}),

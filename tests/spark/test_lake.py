@@ -20,7 +20,7 @@ import pytest
 from tests.spark.connector import Connector
 from tests.spark.histories import History, Rows, Telling, counted_ways, killed
 from tests.spark.lakes import lake_config, lake_properties, synced
-from tests.spark.reading import FORMAT, TABLE, frame, rows_in_files
+from tests.spark.reading import FORMAT, TABLE, frame, lake, rows_in_files
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.spark.own_sessions import few_partitions, prefer_few_partitions
@@ -401,6 +401,25 @@ def test_a_lost_checkpoint_changes_no_table(followed: Followed, spark: SparkSess
     shutil.rmtree(f"{followed.config.lake.minercdc_lake_path}/_checkpoint")
     synced(spark, followed.config)
     assert {name: read_by_spark(spark, followed.config, name) for name in TABLES} == followed.at_the_end
+
+
+def test_a_hashed_text_that_redo_does_not_hold_keeps_its_hash(spark: SparkSession, properties: dict[str, str]) -> None:
+    """In its place is the hash of the placeholder, which looks like that of a value."""
+    config = lake_config({**properties, "column.mask.hash.v2.SHA-256.with.salt.s": r"LAB\.A\.T"})
+    connector = Connector(config)
+    connector.structure(A)
+    for number in ("1", "2"):
+        connector.change(Op.CREATE, None, (number, "7", None, "a"))
+    connector.commit()
+    synced(spark, config)
+    before = {row["ID"]: row["T"] for row in lake(spark, config, A)}
+    connector.change(Op.UPDATE, ("1", "7", None, UNAVAILABLE), ("1", "8", None, UNAVAILABLE))
+    connector.change(Op.UPDATE, ("2", "7", None, UNAVAILABLE), ("2", "7", None, "b"))
+    connector.commit()
+    synced(spark, config)
+    connector.sink.close()
+    after = {row["ID"]: row["T"] for row in lake(spark, config, A)}
+    assert after[1] == before[1] == before[2] != after[2]
 
 
 @pytest.mark.parametrize(("given", "used"), [(None, "2"), ("7", "7")])

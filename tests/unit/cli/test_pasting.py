@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import logging
 import re
 import shlex
@@ -13,6 +14,7 @@ import pytest
 from typer.main import get_command
 
 from minercdc.cli import app
+from minercdc.cli.groups.send import shown_answer
 from minercdc.cli.next_steps import handover_steps, lake_steps
 from minercdc.cli.pasting import PasteableMessages, name_config, pasteable
 from minercdc.schema.patterns import configured_pattern, literal_pattern
@@ -54,6 +56,15 @@ def test_a_command_has_the_file_of_the_command_line_in_quotes() -> None:
     assert "CONFIG" not in text
     for other in ("CONFIG of minercdc", "minercdc.CONFIG", "dbms_minercdc check CONFIG", "minercdc CONFIG"):
         assert pasteable(other) == other
+
+
+@pytest.mark.usefixtures("given")
+def test_the_answers_to_a_signal_have_them_too() -> None:
+    fix = "minercdc signal CONFIG resume-table --collection SHOP.ORDERS, once it can be read"
+    answer = {"aggregate_type": "Table", "type": "SUSPENDED", "additional_data": {"fix": fix, "connector_name": "shop"}}
+    details = json.loads(shown_answer(answer).removeprefix("Table SUSPENDED "))
+    assert list(details) == ["fix"]
+    assert shlex.split(details["fix"].partition(",")[0])[2:4] == ["my shop/it's $1.yaml", "resume-table"]
 
 
 def test_without_a_configuration_the_placeholder_stays() -> None:

@@ -190,6 +190,33 @@ def test_other_spellings(old: dict[str, str], new: str, value: object) -> None:
     assert bool(config.notices) == (not given.startswith(("internal.", "debezium.")))
 
 
+def test_the_password_of_a_registry_has_two_names() -> None:
+    given = {"value.converter.schema.registry.basic.auth.user.info": "a:b"}
+    assert parse_properties({**GOOD, **given}).converters.registry("value").user_info == "a:b"
+
+
+def test_converters_of_a_worker_are_none_of_the_records() -> None:
+    """A worker of Kafka Connect writes its own topics by them, and since 2.0 not even these."""
+    worker = {f"internal.{side}.converter": "org.apache.kafka.connect.storage.StringConverter" for side in ("key", "value")}
+    worker |= {f"{name}.schemas.enable": "true" for name in worker}
+    config = parse_properties({**GOOD, **worker})
+    assert config.converters == parse_properties(GOOD).converters
+    assert config.values == parse_properties(GOOD).values
+    assert worker.keys() <= config.ignored.keys()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("tasks.max.enforce", "connector.plugin.version", "key.converter.plugin.version", "value.converter.schema.content"),
+        *("header.converter.plugin.version", "value.converter.converter.type", "debezium.source.record.processing.threads"),
+        "debezium.source.task.management.timeout.ms",
+    ],
+)
+def test_what_only_connect_and_the_engine_read_is_named_as_without_effect(name: str) -> None:
+    assert name.removeprefix("debezium.source.") in parse_properties({**GOOD, name: "1"}).ignored
+
+
 def test_an_older_name_beside_the_present_one() -> None:
     assert parse_properties({**GOOD, "database.server.name": GOOD["topic.prefix"]}).identity.topic_prefix == "server1"
     with pytest.raises(ConfigError, match="given twice, as topic.prefix and as database.server.name"):

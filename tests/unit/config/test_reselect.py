@@ -21,6 +21,7 @@ def test_the_reselect_post_processor_is_our_own_property() -> None:
     assert parse_properties({**GOOD, **manuals}).capture.minercdc_lob_reselect == "unavailable"
     mixed = {**RESELECT, "post.processors.r.reselect.unavailable.values": "false"}
     assert parse_properties({**GOOD, **mixed}).capture.minercdc_lob_reselect == "none"
+    assert parse_properties({**GOOD, **RESELECT, **manuals}).capture.minercdc_lob_reselect == "unavailable"
     ours = {"minercdc.lob.reselect": "key_change"}
     assert parse_properties({**GOOD, **RESELECT, **ours}).capture.minercdc_lob_reselect == "key_change"
 
@@ -34,6 +35,10 @@ def test_the_reselect_post_processor_is_our_own_property() -> None:
             "r.reselect.columns.include.list: not supported; minercdc.lob.reselect",
         ),
         ({"r.reselect.error.handling.mode": "FAIL"}, "r.reselect.error.handling.mode: only WARN is supported"),
+        (
+            {"r.reselect.null.values": "true", "post.processors.r.reselect.null.values": "false"},
+            "post.processors.r.reselect.null.values: given twice, as r.reselect.null.values and as post.processors.r.",
+        ),
         ({"r.x": "1"}, "r.x: this post processor has no such option"),
     ],
 )

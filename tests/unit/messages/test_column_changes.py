@@ -17,7 +17,7 @@ from minercdc.errors import ConfigError, DecodeError
 from minercdc.messages.avro.schema import avro_schema
 from minercdc.messages.configured import envelope_encoder
 from minercdc.messages.envelope.column_changes import java_serialized
-from minercdc.messages.envelope.encoder import EnvelopeEncoder, OtherEvents
+from minercdc.messages.envelope.encoder import UNAVAILABLE_HEADER, EnvelopeEncoder, OtherEvents
 from minercdc.messages.topics import TopicNames
 from minercdc.schema.table import Column, TableSchema
 from minercdc.stream.contracts import Record
@@ -80,6 +80,17 @@ def test_a_hash_of_the_text_is_portable(name: str) -> None:
 
 def test_a_hash_is_cut_to_the_columns_length() -> None:
     assert len(after({"column.mask.hash.v2.SHA-256.with.salt.s": STATUS})["STATUS"]) == 10
+
+
+@pytest.mark.parametrize("kind", ["hash.SHA-256", "hash.v2.SHA-256"])
+def test_a_header_names_hashed_columns_that_redo_does_not_hold(kind: str) -> None:
+    """The hash of the placeholder looks like that of a value, as in Debezium."""
+    rule = {f"column.mask.{kind}.with.salt.s": STATUS}
+    row = ("70021", UNAVAILABLE, "15", None)
+    (record,) = encoded(rule, event(Op.UPDATE, NEW, row))
+    assert dict(record.headers) == {UNAVAILABLE_HEADER: b'["STATUS"]'}
+    (record,) = encoded({"column.truncate.to.0.chars": STATUS}, event(Op.UPDATE, NEW, row))
+    assert not record.headers, "it has the placeholder"
 
 
 def test_the_first_kind_of_hash_is_of_javas_serialized_text() -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import uuid4
 
 import typer
 
 from minercdc.cli.groups.order import ConfigFirst
 from minercdc.cli.output import waiting
-from minercdc.cli.pasting import name_config
+from minercdc.cli.pasting import name_config, pasteable
 from minercdc.cli.stopping import UNFINISHED, Stop
 from minercdc.errors import ConfigError
 from minercdc.stream.offset import JsonValue
@@ -95,12 +96,16 @@ def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValu
     with waiting(f"the answer, at most {how.timeout:g} s for each part") as show:
         for answer in answers(source, identity, how.timeout):
             final, all_read = answer["type"], all_read and not is_failure(answer)
-            details = {key: value for key, value in answer["additional_data"].items() if key != "connector_name"}
-            line = f"{answer['aggregate_type']} {final} {json.dumps(details, ensure_ascii=False)}"
-            _print(json.dumps(answer, ensure_ascii=False) if how.as_json else line)
+            _print(json.dumps(answer, ensure_ascii=False) if how.as_json else shown_answer(answer))
             show(f"the last one: {answer['aggregate_type']} {final}")
     if final != "COMPLETED" or not all_read:
         raise SystemExit(1)
+
+
+def shown_answer(answer: Mapping[str, Any]) -> str:
+    """A notification on one line: its kind, and its details as JSON, whose commands can be pasted."""
+    details = {key: pasteable(str(value)) for key, value in answer["additional_data"].items() if key != "connector_name"}
+    return f"{answer['aggregate_type']} {answer['type']} {json.dumps(details, ensure_ascii=False)}"
 
 
 def _print(line: str) -> None:

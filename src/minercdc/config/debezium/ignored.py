@@ -17,6 +17,8 @@ _WORKER = "minercdc does not use Kafka Connect: it has no worker and no Connect 
 _ADDRESS = "redo is read by redo address, not by SCN ranges"
 _ONE_CLIENT = "one client serves data and history"
 _DEAD_LETTERS = "Kafka Connect has dead letters for sinks only; use minercdc.dead.letter.topic"
+_ENGINE = "minercdc does not use Debezium's engine: records are written in order, in one process"
+_PLUGINS = "minercdc does not use Kafka Connect: it has no plugins to choose versions of"
 _JAVA = "Java classes cannot run here"
 _NATIVE_NETWORK = "the driver (thin mode) has no native network encryption; use TLS (minercdc.database.protocol=tcps)"
 
@@ -49,6 +51,8 @@ IGNORED: dict[str, str] = {
     **NOT_READ,
     "connector.class": _CONNECT,
     "tasks.max": "one connector is one task",
+    "tasks.max.enforce": "one connector is one task",
+    "connector.plugin.version": _PLUGINS,
     "header.converter": "headers are texts as they are, and keys in them JSON",
     "exactly.once.support": "delivery is exactly once already",
     "transaction.boundary": "Kafka transactions hold whole source transactions",
@@ -60,6 +64,11 @@ IGNORED: dict[str, str] = {
     "max.queue.size": "events stream without a queue",
     "max.queue.size.in.bytes": "events stream without a queue",
     "executor.shutdown.timeout.ms": "minercdc has no executor",
+    "record.processing.threads": _ENGINE,
+    "record.processing.order": _ENGINE,
+    "record.processing.shutdown.timeout.ms": _ENGINE,
+    "record.processing.with.serial.consumer": _ENGINE,
+    "task.management.timeout.ms": _ENGINE,
     "schema.history.internal.name": "a label only",
     "schema.history.internal.kafka.recovery.poll.interval.ms": "recovery reads to the end of the topic",
     "schema.history.internal.kafka.recovery.attempts": "recovery reads to the end of the topic",
@@ -142,6 +151,9 @@ IGNORED: dict[str, str] = {
 
 # Of key.converter and value.converter.
 _OF_CONVERTERS: Mapping[str, str] = {
+    "plugin.version": _PLUGINS,
+    "converter.type": "it is the property's: key or value",
+    "schema.content": "of reading only: records are written with their tables' schemas",
     "enhanced.avro.schema.support": "no column is an enumeration of Avro, and records have their packages in any case",
     "enhanced.protobuf.schema.support": _READING,
     "generalized.sum.type.support": _READING,
@@ -175,6 +187,8 @@ IGNORED_PREFIXES: Mapping[str, str] = {
     "schema.history.internal.consumer.": _ONE_CLIENT,
     "consumer.override.": _ONE_CLIENT,
     "admin.override.": _ONE_CLIENT,
+    "internal.key.converter.": _WORKER,
+    "internal.value.converter.": _WORKER,
     "config.storage.": _WORKER,
     "status.storage.": _WORKER,
     "rest.advertised.": _WORKER,

@@ -4,7 +4,7 @@ debezium.source.X                  X
 debezium.format.value=avro         value.converter, with debezium.format.value.X as value.converter.X
 debezium.sink.kafka.producer.X     a setting of the Kafka client; bootstrap.servers is minercdc.kafka.bootstrap.servers
 database.server.name               topic.prefix, as `RENAMED` and `RENAMED_PREFIXES` have it
-internal.X                         X, where X is known
+internal.X                         X, where X is known; but for internal.key.converter and internal.value.converter
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ RENAMED: Mapping[str, str] = {
     "log.mining.buffer.memory.legacy.transaction.start": "log.mining.buffer.deferred.transaction.start",
     "log.mining.transaction.retention.hours": "log.mining.transaction.retention.ms",
     "sanitize.field.names": "field.name.adjustment.mode",
+    "key.converter.schema.registry.basic.auth.user.info": "key.converter.basic.auth.user.info",
+    "value.converter.schema.registry.basic.auth.user.info": "value.converter.basic.auth.user.info",
     "bootstrap.servers": _BROKERS,
 }
 # Properties of the JDBC driver -> ours.
@@ -101,6 +103,10 @@ _VALUES: Mapping[str, Callable[[str], str]] = {
     "driver.oracle.net.ssl_server_dn_match": _yes,
 }
 _AVRO_OF_EVENTS: Final = "value.converter.avro."  # of a CloudEvent's data
+_OF_WORKERS: Final = (
+    "internal.key.converter",
+    "internal.value.converter",
+)  # Kafka Connect's own: no spelling of key.converter
 _FORMATS: Mapping[str, str] = {
     "json": JSON,
     "jsonbytearray": JSON,
@@ -173,6 +179,8 @@ def _present(
     if given_as.startswith(_FORMAT):
         formats = _format(given_as.removeprefix(_FORMAT), value, with_apicurio)
         return [Spelled(_of_events(new), text, given_as) for new, text in formats]
+    if name.startswith(_OF_WORKERS):
+        return [Spelled(name, value, given_as)]
     if known(name.removeprefix("internal.")) and name not in DRIVER:
         return [Spelled(name.removeprefix("internal."), value, given_as)]
     name = name.removeprefix("internal.") if name.removeprefix("internal.") in RENAMED else name

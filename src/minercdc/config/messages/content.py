@@ -104,6 +104,11 @@ class ColumnRule:
     salt: str = field(default="", repr=False)
     given_as: str = field(default="", compare=False)
 
+    @property
+    def is_hash(self) -> bool:
+        """Whether values become hashes."""
+        return self.kind in ("hash", "hash_v2")
+
     def matches(self, name: str) -> bool:
         """Whether it is about a column, `SCHEMA.TABLE.COLUMN`. Raises ConfigError when a pattern takes too long."""
         return any(configured_pattern(pattern).matches(name) for pattern in self.patterns)

@@ -25,16 +25,14 @@ def take_post_processors(properties: dict[str, str], problems: list[str]) -> dic
     ignored: dict[str, str] = {}
     listed = "post.processors" in properties
     for name in [name.strip() for name in properties.pop("post.processors", "").split(",") if name.strip()]:
-        given = {
-            full.removeprefix(prefix): full
-            for prefix in (
-                f"{name}.",
-                f"post.processors.{name}.",
-            )  # as Debezium's manual has it, and as its transforms have it
-            for full in properties
-            if full.startswith(prefix)
-        }
-        options = {option: properties.pop(full).strip() for option, full in given.items()}
+        given: dict[str, str] = {}
+        options: dict[str, str] = {}
+        for prefix in (f"{name}.", f"{_LIST}{name}."):  # as Debezium's manual has it, and as its transforms have it
+            for full in [full for full in properties if full.startswith(prefix)]:
+                option, value = full.removeprefix(prefix), properties.pop(full).strip()
+                if options.setdefault(option, value) != value:
+                    problems.append(f"{full}: given twice, as {given[option]} and as {full}")
+                given.setdefault(option, full)
         kind = options.pop("type", "")
         if kind != RESELECT:
             problems.append(f"{name}.type: {kind or 'nothing'} is no post processor that is built in; only {RESELECT} is")

@@ -116,6 +116,9 @@ def _named(properties: dict[str, str], what: str, problems: list[str]) -> Iterat
             problems.append(f"{full}: {what} does not list it")
         else:
             options[owner][full.removeprefix(f"{prefix}{owner}.")] = value
+    for name, given in options.items():
+        if given.pop("plugin.version", None) is not None:
+            log.warning("%s%s.plugin.version has no effect: no class of Kafka Connect runs here", prefix, name)
     yield from options.items()
 
 

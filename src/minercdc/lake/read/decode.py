@@ -11,7 +11,7 @@ A decoded row has op, scn, commit_scn, seq, commit_time, row_id, partition and o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from minercdc.config.load import ConnectorConfig
@@ -26,6 +26,7 @@ from minercdc.lake.table.defaults import fill_of
 from minercdc.lake.table.history import Field, TableHistory, TableVersion
 from minercdc.lake.table.types import LakeColumn, lake_column
 from minercdc.messages.configured import key_columns, published_columns
+from minercdc.messages.envelope.column_changes import TEXTS, ColumnChanges
 from minercdc.schema.table import Column, TableId, TableSchema
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ class RowDecoder:
     def __init__(self, config: ConnectorConfig) -> None:
         self._config = config
         self._published: Callable[[TableId, Column], bool] = published_columns(config.filters)
+        self._changes = ColumnChanges(config.column_rules)
         self._key_columns: Callable[[TableSchema], tuple[int, ...]] = key_columns(config.filters, former=True)
         self._shapes: dict[TableVersion, TableShape] = {}
 
@@ -122,13 +124,20 @@ class RowDecoder:
         for i, field in enumerate(version.fields):
             column = lake_column(field.column, self._config.values, self._config.lake)
             if column is not None and (i in key or self._published(schema.id, field.column)):
-                kept.append((field, column))
+                kept.append((field, self._as_hidden(schema.id, column)))
         names = lake_names([field.name for field, _ in kept])
         columns = (
             (field, column, TableColumn(name, column.spark_type, field.id))
             for (field, column), name in zip(kept, names, strict=True)
         )
         return TableShape(tuple(columns), tuple(schema.columns[i].name for i in key))
+
+    def _as_hidden(self, table: TableId, column: LakeColumn) -> LakeColumn:
+        """The column, without its placeholder where values are hashed: its hash, cut to the column's length, may be that of a value."""
+        if column.unavailable is None or column.source is None or column.source.type_name not in TEXTS:
+            return column
+        rule = self._changes.rule_of(table, column.source)
+        return replace(column, unavailable=None) if rule is not None and rule.is_hash else column
 
     def decode(
         self,

@@ -36,6 +36,7 @@ class PrintedColumn:
     :param null: JSON printed for NULL.
     :param large: redo need not hold its value.
     :param masked: each value is printed as the same mask.
+    :param hashed: each value is printed as a hash, and so is the placeholder.
     """
 
     name: str
@@ -45,11 +46,12 @@ class PrintedColumn:
     null: str = "null"
     large: bool = False
     masked: bool = False
+    hashed: bool = False
 
     @property
     def is_silent(self) -> bool:
         """Whether nothing in the record's value says that redo does not hold the column."""
-        return self.unavailable == "null"
+        return self.hashed or self.unavailable == "null"
 
     def print(self, value: Value) -> str:
         """JSON of a value. Raises ValueDecodeError for one that does not fit the column's type."""

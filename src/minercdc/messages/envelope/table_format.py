@@ -178,7 +178,8 @@ class TableFormats:
             return PrintedColumn(name, i, codec, self._unavailable(column, codec), large=is_large(column))
         made = changed(codec, column, rule)
         texts = unavailable(rule, made, self.handling.unavailable), null(rule, made)
-        return PrintedColumn(name, i, made, *texts, large=is_large(column), masked=rule.kind == "mask")
+        is_mask, large = rule.kind == "mask", is_large(column)
+        return PrintedColumn(name, i, made, *texts, large=large, masked=is_mask, hashed=rule.is_hash)
 
     def _field(self, schema: TableSchema, i: int, name: str, codec: Codec) -> connect_schema.Schema:
         """The schema of a published column, with what `ColumnChanges.parameters` adds."""

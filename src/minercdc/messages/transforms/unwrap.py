@@ -276,7 +276,8 @@ class _Unwrap:
         return Typed(compiled.written, b"".join(parts))
 
     def _without_fields(self, record: ConnectRecord) -> ConnectRecord:
-        """Leave the fields out that a header lists; a record without that header, or without a value, stays as it is."""
+        """Leave the fields out that a header lists, of which `keep.schema.compatible` keeps the required ones; a record without that header,
+        or without a value, stays as it is."""
         header = next((c for name, c in record.headers if name == self._options.drop_fields_header_name), None)
         if not isinstance(header, Typed) or record.value is None or not header.value:
             return record
@@ -288,14 +289,15 @@ class _Unwrap:
 
     def _dropping(self, content: Typed, names: tuple[str, ...]) -> Typed:
         schema = content.schema
-        if self._options.drop_fields_keep_schema_compatible:
-            gone = {f["field"] for f in fields_of(schema, "drop.fields") if f["field"] in names and f.get("optional")}
-            return typed(schema, {name: None if name in gone else value for name, value in content.value.items()})
         made = self._dropped.get((id(schema), names))
         if made is None:
-            kept = [field for field in fields_of(schema, "drop.fields") if field["field"] not in names]
+            fields = fields_of(schema, "drop.fields")
+            only_optional = self._options.drop_fields_keep_schema_compatible
+            kept = [
+                field for field in fields if field["field"] not in names or (only_optional and not field.get("optional"))
+            ]
             made = self._dropped[id(schema), names] = struct_like(schema, kept)
-        return typed(made, {name: value for name, value in content.value.items() if name not in names})
+        return typed(made, {field["field"]: content.value[field["field"]] for field in made["fields"]})
 
 
 def _cut(text: bytes) -> Cut:

@@ -229,3 +229,12 @@ def test_every_built_in_class_is_made_by_the_catalog() -> None:
             taken |= {"static.field", "static.value"}
         assert chain_of(configured(chain((name, {o: least[o] for o in taken if o}))).transforms)
     assert len(PREDICATES) == 3
+
+
+def test_the_version_of_a_plugin_has_no_effect(caplog: pytest.LogCaptureFixture) -> None:
+    """Kafka Connect has it from 4.1 on, of transformations and predicates."""
+    step = (f"{KAFKA}DropHeaders", {"headers": "a", "plugin.version": "4.1.0", "predicate": "rows"})
+    rows = (f"{KAFKA}predicates.RecordIsTombstone", {"plugin.version": "4.1.0"})
+    configured(chain(step, rows=rows))
+    assert "transforms.t0.plugin.version has no effect" in caplog.text
+    assert "predicates.rows.plugin.version has no effect" in caplog.text

@@ -297,8 +297,17 @@ def test_unchanged_fields_can_be_dropped_by_a_header() -> None:
     (record,) = records(chain(changed, (UNWRAP, options)), UPDATE)
     assert dict(record.headers) == {"new": b'["STATUS"]', "same": b'["ORDER_ID","TOTAL","CREATED"]'}
     assert parsed(record.value) == {"STATUS": "PAID"}
-    (record,) = records(chain(changed, (UNWRAP, {"drop.fields.header.name": "same"})), UPDATE)
-    assert parsed(record.value) == {"ORDER_ID": 70021, "STATUS": "PAID", "TOTAL": None, "CREATED": None}
+
+
+def test_of_dropped_fields_the_required_ones_stay_unless_the_schema_may_change() -> None:
+    """A field that did not change is left out: a null would say that it became null."""
+    changed = (f"{DEBEZIUM}ExtractChangedRecordState", {"header.unchanged.name": "same"})
+    options = {"drop.fields.header.name": "same", "drop.fields.from.key": "true"}
+    (record,) = records(chain(changed, (UNWRAP, options)), UPDATE, schemas=True)
+    value = parsed(record.value)
+    assert value["payload"] == {"ORDER_ID": 70021, "STATUS": "PAID"}
+    assert [field["field"] for field in value["schema"]["fields"]] == ["ORDER_ID", "STATUS"]
+    assert parsed(record.key)["payload"] == {"ORDER_ID": 70021}
 
 
 def test_nulls_become_defaults_by_option() -> None:
