@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from tests.unit.capture.logminer.redo import A, B, C, Miner, Redo, changes, positions
+from tests.unit.capture.logminer.redo import A, B, C, Miner, Redo, changes, positions, schema_changes
 
 from minercdc.capture.logminer.buffer.assembler import Pass
 from minercdc.capture.logminer.buffer.committed import CommittedAssembly, beginning
 from minercdc.capture.logminer.logs.redo_logs import LogFile
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, log_start
-from minercdc.capture.logminer.session.row import LogMinerRow
+from minercdc.capture.logminer.session.row import LogMinerRow, OpCode
 from minercdc.errors import MiningSessionError
 from minercdc.stream.events import Event
 
@@ -79,6 +79,31 @@ def test_an_older_commit_that_is_shown_after_a_newer_one_is_not_taken_for_delive
     miner = miner_of(tmp_path)
     assert changes(read(miner, [*redo.rows[3:], *redo.rows[:3]])) == [("c", "2"), ("c", "1")]
     assert changes(read(miner, redo.rows)) == []
+
+
+def test_older_ddl_that_is_shown_after_newer_ddl_is_followed(tmp_path: Path) -> None:
+    redo = Redo()
+    for name in ("ONE", "TWO"):
+        redo.ddl(A, f'alter table "LAB"."ITEM" add ({name} number)')
+    miner = miner_of(tmp_path)
+    assert [change.scn for change in schema_changes(read(miner, redo.rows[::-1]))] == [102, 101]
+    assert schema_changes(read(miner, redo.rows)) == []
+
+
+def test_what_the_other_mode_delivered_beyond_a_commit_that_waits_is_not_repeated(tmp_path: Path) -> None:
+    redo = Redo()
+    for number, transaction in enumerate((A, B), 1):
+        redo.start(transaction)
+        redo.insert(transaction, number)
+        redo.commit(transaction)
+    rows = [row._replace(scn=400) if row.code == OpCode.COMMIT and row.xid == A else row for row in redo.rows]
+    buffered = Miner(tmp_path)
+    assert changes(buffered.read(rows, Pass((), {}, bound=300))) == [("c", "2")]
+    miner = miner_of(tmp_path, LogMinerPosition.from_json(buffered.assembly.position().to_json()))
+    assert changes(read(miner, ())) == []
+    assert miner.assembly.position().threads[1].ahead == buffered.assembly.position().threads[1].ahead
+    assert changes(read(miner, rows)) == [("c", "1")]
+    assert miner.assembly.position().threads[1].ahead == ()
 
 
 def test_a_transaction_that_a_broken_session_cut_comes_whole(tmp_path: Path) -> None:

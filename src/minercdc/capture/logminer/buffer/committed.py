@@ -12,6 +12,7 @@ commit on that has to wait (`Pass.bound`), all are passed over here, and come ag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from minercdc.capture.logminer.buffer.assembler import Pass
@@ -59,7 +60,8 @@ class CommittedAssembly:
         self._resume = {thread: (mark.resume, mark.resume_scn) for thread, mark in start.threads.items()}
         self._next_resume: dict[int, tuple[RedoAddress, int]] = {}
         self._commits: dict[tuple[int, str], int] = {}
-        self._before: dict[int, RedoAddress | None] = {}
+        self._before: dict[int, Delivered] = {}
+        self._ahead = {thread: frozenset(mark.ahead) for thread, mark in start.threads.items()}
         self._given_up = {bytes.fromhex(xid) for xid in start.given_up}
         self._bound = NO_BOUND
         self._waiting_scn = NO_BOUND  # least SCN of what was passed over in this pass
@@ -89,8 +91,8 @@ class CommittedAssembly:
         for thread, mark in beginning(begun.files, self._start.start_scn).items():
             self._resume.setdefault(thread, (mark, self._start.start_scn))
             self._delivery.threads.setdefault(thread, Delivered())
-        # Within a pass nothing comes twice, and commits of one thread need not come by address.
-        self._before = {thread: done.last_commit for thread, done in self._delivery.threads.items()}
+        # Within a pass nothing comes twice, and commits and DDL of one thread need not come by address.
+        self._before = {thread: replace(done) for thread, done in self._delivery.threads.items()}
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
         """End a pass, all of whose rows were taken: `marks` move to where the oldest transaction can begin that was open
@@ -167,7 +169,7 @@ class CommittedAssembly:
         """Yields a SchemaChange for each captured table that a DDL statement concerns, then a Progress; nothing when there is none,
         an earlier pass or the snapshot has it, or the next pass has to, which then reads it again. Raises as `Delivery.ddl`."""
         if not self._waits(row, address):
-            yield from self._delivery.ddl(row, address, self.position)
+            yield from self._delivery.ddl(row, address, self._is_followed(row, address), self.position)
 
     def idle(self, time_us: int) -> Progress:
         """A Progress with the present position, for when there are no events.
@@ -181,7 +183,10 @@ class CommittedAssembly:
         threads = {}
         for thread, done in self._delivery.threads.items():
             resume, scn = self._resume[thread]
-            threads[thread] = ThreadMark(resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl)
+            ahead = tuple(sorted(self._ahead.get(thread, ())))
+            threads[thread] = ThreadMark(
+                resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl, ahead=done.beyond(ahead)
+            )
         given_up = frozenset(xid.hex() for xid in self._given_up)
         start = self._start
         base = threads, start.start_scn, start.snapshot_scn, start.resetlogs
@@ -230,4 +235,13 @@ class CommittedAssembly:
             return done is not None and row.scn < done.last_commit_scn
         self._delivery.note_commit(row.thread, place, row.scn)
         before = self._before.get(row.thread)
-        return before is not None and place <= before
+        is_old = before is not None and before.last_commit is not None and place <= before.last_commit
+        return is_old or place in self._ahead.get(row.thread, ())
+
+    def _is_followed(self, row: LogMinerRow, address: RedoAddress | None) -> bool:
+        """Whether an earlier pass has followed this DDL; False for a row without address."""
+        if address is None:
+            return False
+        place, before = RedoAddress(address.rs_id), self._before.get(row.thread)
+        is_old = before is not None and before.last_ddl is not None and place <= before.last_ddl
+        return is_old or place in self._ahead.get(row.thread, ())
