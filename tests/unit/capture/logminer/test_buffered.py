@@ -102,6 +102,19 @@ def test_d23_partial_xid_is_the_open_transaction_of_that_slot(miner: Miner) -> N
     assert positions(events)[0].threads[1].resume.rs_id == redo.rows[-1].rs_id.strip()
 
 
+@pytest.mark.parametrize(
+    "lacks", [{"xid": None}, {"thread": None}, {"xid": None, "thread": None}, {"xid": None, "thread": None, "rs_id": None}]
+)
+def test_a_commit_without_xid_or_thread_ends_no_other_transaction(miner: Miner, lacks: dict[str, None]) -> None:
+    redo = Redo()
+    redo.start(A)
+    redo.insert(A, 1)
+    redo.commit(B)
+    redo.rows[-1] = redo.rows[-1]._replace(**lacks)  # type: ignore[arg-type]
+    redo.commit(A)
+    assert changes(miner.read(redo.rows)) == [("c", "1")]
+
+
 def test_commit_with_partial_xid_and_nothing_buffered_is_nothing(miner: Miner) -> None:
     redo = Redo()
     redo.commit(partial(A))
