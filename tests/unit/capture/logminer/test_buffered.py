@@ -262,6 +262,7 @@ def test_held_ddl_is_not_taken_for_followed_after_a_later_one_of_a_lower_scn(tmp
     assert [change.scn for change in (*first, *second)] == sorted(scns)
     again = Miner(tmp_path, position)
     assert {change.scn for change in schema_changes(again.read(redo.rows))} == {change.scn for change in second}
+    assert schema_changes(Miner(tmp_path, again.assembly.position()).read(redo.rows)) == []
 
 
 def test_ddl_waits_like_commits(tmp_path: Path) -> None:

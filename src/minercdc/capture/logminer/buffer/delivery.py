@@ -220,11 +220,13 @@ class Delivery:
         """Follow a user's DDL, unless it was `followed` before or is part of the snapshot: a SchemaChange for each captured
         table it concerns, then a Progress if there was one. It moves the thread's mark of DDL, never back. Errors of
         `ShapeTracker.follow` and `Containers.of` pass through."""
-        if not (row.info or "").lstrip().startswith("USER DDL") or self.is_snapshot(row) or followed:
+        if not (row.info or "").lstrip().startswith("USER DDL") or self.is_snapshot(row):
             return
         at = self.threads.get(row.thread)
         if at is not None and address is not None and (at.last_ddl is None or at.last_ddl.rs_id < address.rs_id):
             at.last_ddl = RedoAddress(address.rs_id)
+        if followed:
+            return
         time_us = self._clock.utc_us(row.timestamp)
         changed = False
         for change in self._containers.of(row.con_id).shapes.follow(row, time_us):
