@@ -15,6 +15,7 @@ from tests.unit.capture.logminer.redo import (
     partial,
     positions,
     schema_changes,
+    xid,
 )
 
 from minercdc.capture.logminer.buffer.assembler import Pass
@@ -113,6 +114,28 @@ def test_a_commit_without_xid_or_thread_ends_no_other_transaction(miner: Miner, 
     redo.rows[-1] = redo.rows[-1]._replace(**lacks)  # type: ignore[arg-type]
     redo.commit(A)
     assert changes(miner.read(redo.rows)) == [("c", "1")]
+
+
+def test_a_commit_without_thread_is_not_repeated_while_an_older_transaction_is_open(tmp_path: Path) -> None:
+    redo = Redo()
+    redo.insert(A, 1)
+    redo.insert(B, 2)
+    redo.insert(C, 3)
+    redo.commit(C)
+    redo.commit(B, thread=None, scn=redo.scn - 1)
+    miner = Miner(tmp_path)
+    whole = miner.read(redo.rows)
+    assert changes(whole) == [("c", "3"), ("c", "2")]
+    for done, position in enumerate(positions(whole), 1):
+        for _ in range(2):
+            again = Miner(tmp_path, LogMinerPosition.from_json(position.to_json()))
+            assert changes(again.read(redo.rows)) == changes(whole)[done:]
+            position = again.assembly.position()
+            done = 2
+    redo.commit(A)
+    redo.insert(xid(9), 9)
+    assert changes(miner.read(redo.rows)) == [("c", "1")]
+    assert miner.assembly.position().given_up == frozenset(), "it is not read again"
 
 
 def test_commit_with_partial_xid_and_nothing_buffered_is_nothing(miner: Miner) -> None:

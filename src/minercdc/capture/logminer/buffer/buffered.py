@@ -14,7 +14,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from minercdc.capture.logminer.buffer.assembler import Pass
 from minercdc.capture.logminer.buffer.delivery import Delivered, Delivery
 from minercdc.capture.logminer.buffer.native_mining import Mining
 from minercdc.capture.logminer.buffer.operations import dispatch
-from minercdc.capture.logminer.buffer.transactions import Transaction, TransactionBuffer
+from minercdc.capture.logminer.buffer.transactions import Transaction, TransactionBuffer, mark_of
 from minercdc.capture.logminer.kept.files import KeptFiles
 from minercdc.capture.logminer.kept.keeping import Keeping, KeepingRules, Loaded
 from minercdc.capture.logminer.logs.redo_logs import NO_BOUND
@@ -81,6 +81,11 @@ class _BeforeHeld:
         self.released = [place for place in self.released if bool(place.rows) != is_commit or last is None or last < place]
 
 
+def _may_come_again(read: Mapping[int, str], marks: Mapping[int, ThreadMark]) -> bool:
+    """Whether a restart may read again what threads were read up to."""
+    return any(thread in marks and marks[thread].resume.rs_id <= rs_id for thread, rs_id in read.items())
+
+
 class BufferedAssembly:
     """Makes events of what LogMiner shows without COMMITTED_DATA_ONLY: it buffers the rows of each transaction until its COMMIT.
 
@@ -112,6 +117,8 @@ class BufferedAssembly:
         self._before = {thread: Delivered(mark.last_commit, 0, mark.last_ddl) for thread, mark in start.threads.items()}
         self._ahead = {thread: set(mark.ahead) for thread, mark in start.threads.items() if mark.ahead}
         self._before_held: dict[int, _BeforeHeld] = {}
+        # Transactions whose COMMIT has no address, which no mark shows to be delivered; with how far each thread was read then.
+        self._unplaced: dict[bytes, dict[int, str]] = {}
         self._keeping: Keeping | None = None
         # Row 0 of the record: after a restart, commits say what is dropped, not counted rows.
         self._threads = {thread: _Reading(mark.resume.rs_id, scn=mark.resume_scn) for thread, mark in start.threads.items()}
@@ -181,7 +188,7 @@ class BufferedAssembly:
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
         """As `take`, of the rows of a batch as it was fetched; pieces of a statement wait in `joiner` for the next batch. The
         native path takes the rows, where there is one; those it cannot take go to `take`."""
-        if self._miner is None or self._ahead:
+        if self._miner is None or self._ahead or self._unplaced:
             yield from self.take(joiner.join(batch))
             return
         at, count = 0, len(batch)
@@ -290,7 +297,8 @@ class BufferedAssembly:
                 resume, scn = floor, floor_scn
             marks = done.last_commit, done.last_commit_scn, done.last_ddl
             threads[thread] = ThreadMark(resume, scn, *marks, floor, floor_scn, ahead)
-        given_up = frozenset(xid.hex() for xid in self._buffer.given_up)
+        self._unplaced = {mark: read for mark, read in self._unplaced.items() if _may_come_again(read, threads)}
+        given_up = frozenset(xid.hex() for xid in self._buffer.given_up.union(self._unplaced))
         kept = (tuple(self._keeping.kept.values()), self._keeping.version) if self._keeping else ((), 0)
         start = self._start
         base = threads, start.start_scn, start.snapshot_scn, start.resetlogs
@@ -371,10 +379,14 @@ class BufferedAssembly:
                 yield from self._end(row, place)
 
     def _end(self, row: LogMinerRow, place: RedoAddress | None) -> Iterator[Event]:
+        mark = mark_of((row.con_id or 0, row.xid), bool(self._start.pdbs))
+        is_given_up = place is None and mark in self._buffer.given_up
         transaction = self._buffer.end(row)
         if transaction is not None:
             self._forget(transaction)
-        delivered = self._note_commit(row, place, transaction) or self._delivery.is_snapshot(row)
+        if place is None and (transaction is not None or is_given_up):
+            self._unplaced[mark] = {thread: at.rs_id for thread, at in self._threads.items()}
+        delivered = self._note_commit(row, place) or self._delivery.is_snapshot(row)
         yield from self._delivery.commit(row, transaction, delivered, self.position)
 
     def _follow(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
@@ -413,17 +425,14 @@ class BufferedAssembly:
             ahead |= set(held.released)
         return done, done.beyond(sorted(ahead))
 
-    def _note_commit(self, row: LogMinerRow, place: RedoAddress | None, transaction: Transaction | None) -> bool:
+    def _note_commit(self, row: LogMinerRow, place: RedoAddress | None) -> bool:
         """Move the thread's mark of commits on to this COMMIT. True when the mark had passed it at the start: it is delivered. Within
         a run nothing comes twice.
 
-        :param place: None: the row has no address. Then the mark stays, and the SCN decides.
+        :param place: None: the row has no address. Then the mark stays.
         """
-        done = self._delivery.threads.get(row.thread or (transaction.thread if transaction else 0))
-        if done is None:
+        if place is None or self._delivery.threads.get(row.thread) is None:
             return False
-        if place is None:
-            return row.scn < done.last_commit_scn
         is_done = self._is_done(row.thread, place)
         self._delivery.note_commit(row.thread, place, row.scn)
         return is_done

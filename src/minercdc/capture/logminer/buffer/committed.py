@@ -163,7 +163,7 @@ class CommittedAssembly:
         is_given_up, is_old = mark in self._given_up, self._note_commit(row, place)
         self._given_up.discard(mark)
         if place is None and (transaction is not None or is_given_up):
-            is_old = is_given_up or mark in self._unplaced or self._is_before_start(row, transaction)
+            is_old = is_given_up or mark in self._unplaced
             self._unplaced.add(mark)
             self._met.add(mark)
         self._delivery.settle(keep=not is_old)
@@ -246,11 +246,6 @@ class CommittedAssembly:
         before = self._before.get(row.thread)
         is_old = before is not None and before.last_commit is not None and place <= before.last_commit
         return is_old or place in self._ahead.get(row.thread, ())
-
-    def _is_before_start(self, row: LogMinerRow, transaction: Transaction | None) -> bool:
-        """Whether a COMMIT without address is older than what an earlier run has delivered of its thread."""
-        mark = self._start.threads.get(row.thread or (transaction.thread if transaction else 0))
-        return mark is not None and row.scn < mark.last_commit_scn
 
     def _is_followed(self, row: LogMinerRow, address: RedoAddress | None) -> bool:
         """Whether an earlier pass has followed this DDL; False for a row without address."""
