@@ -147,8 +147,8 @@ def _forget_ddl(patch: pytest.MonkeyPatch) -> None:
 def _follow_ddl_twice(patch: pytest.MonkeyPatch) -> None:
     whole = Delivery.ddl
 
-    def again(self: Delivery, row: Any, address: Any, position: Any) -> Any:
-        return whole(self, row, None, position)
+    def again(self: Delivery, row: Any, address: Any, _: bool, position: Any) -> Any:
+        return whole(self, row, address, False, position)
 
     patch.setattr(Delivery, "ddl", again)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
@@ -141,20 +141,42 @@ def pdb_ids(places: Mapping[str, Callable[[], oracledb.Connection]]) -> dict[str
 
     :param places: opens a connection to each.
     """
-    found = {}
+    return _present(places)[0]
+
+
+def _present(places: Mapping[str, Callable[[], oracledb.Connection]]) -> tuple[dict[str, PdbIdentity], list[str]]:
+    """As `pdb_ids`; and the names of which there is no database any more."""
+    found, gone = {}, []
     for name, connect in places.items():
-        with suppress(MinerCdcError), closing(connect()) as connection:
-            found[name] = granted_pdb(connection)
-    return {name: one for name, one in found.items() if any(one)}
+        try:
+            with closing(connect()) as connection:
+                found[name] = granted_pdb(connection)
+        except MinerCdcError as error:
+            if "ORA-65011" in error.message:
+                gone.append(name)
+    return {name: one for name, one in found.items() if any(one)}, gone
 
 
 def other_pdbs(places: Mapping[str, Callable[[], oracledb.Connection]], position: Position) -> LogGapError | None:
-    """The error that says that one of the databases is another than when the position was stored, returned and not raised; None when
-    they are the same, as far as that is known. `places` as of `pdb_ids`."""
-    stored = position.pdb_ids if isinstance(position, OfPdbs) else {}
-    present = pdb_ids({name: connect for name, connect in places.items() if name in stored})
-    gaps = (other_pdb(stored[name], one, name) for name, one in present.items())
-    return next(filter(None, gaps), None)
+    """The error that says that one of the databases is another than when the position was stored, or is not there by its name, returned
+    and not raised; None when they are the same, as far as that is known. A name of which nothing is stored may be the new one of a
+    database that is stored under another. `places` as of `pdb_ids`."""
+    if not isinstance(position, OfPdbs):
+        return None
+    stored = position.pdb_ids
+    present, gone = _present(places)
+    if gone:
+        return LogGapError(
+            f"there is no pluggable database {gone[0]} any more: it was renamed, unplugged or dropped. LogMiner shows redo by the names that"
+            " databases have by then, so the last changes in it may be missing",
+            hint=f"Set database.pdb.name to where its tables are. {NOT_THIS_DATABASE}",
+        )
+    left = [one for name, one in stored.items() if name not in places]
+    for name, one in present.items():
+        gaps = [other_pdb(before, one, name) for before in ([stored[name]] if name in stored else left)]
+        if gaps and all(gaps):
+            return gaps[0]
+    return None
 
 
 def elsewhere(connect: Callable[[], oracledb.Connection], position: Position) -> LogGapError | None:

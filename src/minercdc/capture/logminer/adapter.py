@@ -71,7 +71,7 @@ class LogMinerFactory:
             return None
         keeps = mining.minercdc_log_mining_buffer_durable != "none"
         after = timedelta(milliseconds=mining.minercdc_log_mining_buffer_durable_after_ms) if keeps else None
-        return KeepingRules(after, captured_tables(context.mined, container))
+        return KeepingRules(after, captured_tables(context.mined, container, (pdb.mined for pdb in context.pdbs)))
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
         """(Schema, name) of the table of `minercdc.log.mining.flush.table`, in capitals; empty when that is not set."""

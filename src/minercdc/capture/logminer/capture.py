@@ -298,7 +298,7 @@ class LogMinerCapture:
 
     def _check_pdbs(self, assembly: Assembly) -> None:
         """Look once a minute whether the pluggable databases are those of the position: to be closed and opened with RESETLOGS, or
-        plugged in again, ends no session in the root. Raises LogGapError when one is not."""
+        plugged in again, or renamed, ends no session in the root. Raises LogGapError when one is not."""
         if self._monotonic() - self._identified_at >= _IDENTIFY_S:
             self._identified_at = self._monotonic()
             if gap := other_pdbs(self._places, assembly.position()):

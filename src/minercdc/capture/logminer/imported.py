@@ -21,7 +21,7 @@ from minercdc.capture.logminer.logs.redo_logs import LogSelection
 from minercdc.capture.logminer.open_at import await_written, mine_from, selection_from
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of
 from minercdc.capture.logminer.session.logminer_session import MiningSession
-from minercdc.capture.logminer.session.row import LARGE_CODES, OpCode
+from minercdc.capture.logminer.session.row import LARGE_CODES, ZERO_XID, OpCode
 from minercdc.errors import SourceError
 from minercdc.oracle.scn import database_identity
 from minercdc.schema.table_filter import SYSTEM_SCHEMAS
@@ -248,7 +248,7 @@ def _read(connection: oracledb.Connection, selection: LogSelection, container: s
     return list(_numbered(rows))
 
 
-def _numbered(rows: Iterator[tuple[int, int, bytes, int, str, str | None]]) -> Iterator[Done]:
+def _numbered(rows: Iterator[tuple[int, int, bytes | None, int, str, str | None]]) -> Iterator[Done]:
     """The COMMITs and users' DDL among the rows, with their addresses; the n-th COMMIT of a redo record has the number n.
     Rows without address are left out."""
     last: dict[int, RedoAddress] = {}
@@ -258,10 +258,10 @@ def _numbered(rows: Iterator[tuple[int, int, bytes, int, str, str | None]]) -> I
             continue
         if code == OpCode.DDL:
             if (info or "").lstrip().startswith("USER DDL"):
-                yield Done(thread, address, int(scn), bytes(xid).hex(), is_ddl=True)
+                yield Done(thread, address, int(scn), bytes(xid or ZERO_XID).hex(), is_ddl=True)
             continue
         before = last.get(thread)
         if before is not None and before.rs_id == address.rs_id:
             address = RedoAddress(address.rs_id, before.rows + 1)
         last[thread] = address
-        yield Done(thread, address, int(scn), bytes(xid).hex())
+        yield Done(thread, address, int(scn), bytes(xid or ZERO_XID).hex())

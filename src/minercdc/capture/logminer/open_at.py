@@ -208,4 +208,7 @@ def _ends(session: MiningSession, container: ContainerNames) -> Iterator[End]:
     where = " AND ".join([f"OPERATION_CODE IN ({_ENDS})", *conditions])
     sql = f"SELECT {_COLUMNS} FROM V$LOGMNR_CONTENTS WHERE {where}"
     for batch in session.rows(sql, binds):
-        yield from (End(int(scn), int(code), bytes(xid), con_id, start_scn) for scn, code, xid, con_id, start_scn in batch)
+        yield from (
+            End(int(scn), int(code), bytes(xid or ZERO_XID), con_id, start_scn)
+            for scn, code, xid, con_id, start_scn in batch
+        )

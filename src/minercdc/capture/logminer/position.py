@@ -8,6 +8,7 @@ and down along the redo, and a bound by SCN can pass over rows for ever. A redo 
     kept_to      rows of kept transactions before it are in files (`kept/keeping.py`), later ones are mined
     last_commit  transactions that ended at or before it are delivered: dropped when they are mined again
     last_ddl     likewise for DDL
+    ahead        COMMITs and DDL after these that are delivered, while an earlier one of the thread waits for other threads
 """
 
 from __future__ import annotations
@@ -159,6 +160,7 @@ class ThreadMark:
         while none of this thread is delivered or followed.
     :param kept_to: record up to which, without it, the rows of kept transactions are in files; None when there are none. Not
         before `resume`. `kept_to_scn` is its SCN.
+    :param ahead: COMMITs, and DDL with `rows` 0, that are delivered though they lie after `last_commit` or `last_ddl`.
     """
 
     resume: RedoAddress
@@ -168,6 +170,7 @@ class ThreadMark:
     last_ddl: RedoAddress | None = None
     kept_to: RedoAddress | None = None
     kept_to_scn: int = 0
+    ahead: tuple[RedoAddress, ...] = ()
 
     def to_json(self) -> dict[str, JsonValue]:
         """As plain JSON; SCNs as text."""
@@ -181,6 +184,7 @@ class ThreadMark:
             "last_commit_scn": str(self.last_commit_scn),
             "last_ddl": list(self.last_ddl) if self.last_ddl else None,
             **kept,
+            **({"ahead": [list(place) for place in self.ahead]} if self.ahead else {}),
         }
 
     @classmethod
@@ -194,6 +198,7 @@ class ThreadMark:
             RedoAddress(*saved["last_ddl"]) if saved["last_ddl"] else None,
             RedoAddress(*saved["kept_to"]) if "kept_to" in saved else None,
             int(saved.get("kept_to_scn", 0)),
+            tuple(RedoAddress(str(rs_id), int(rows)) for rs_id, rows in saved.get("ahead", ())),
         )
 
 

@@ -26,20 +26,20 @@ def captured_later(
     them. All that it does not know where the time of the SCN is not known any more.
 
     :param captured: tables of one database, that of `connection`.
-    :param known: tables that the stream knows; one that was renamed since is among them by its OBJECT_ID.
+    :param known: tables that the stream knows, of all databases; one that was renamed since is among them by its OBJECT_ID.
     :param scn: where the stream goes on.
     :raises SourceError, PrerequisiteError: the dictionary cannot be read.
     """
     names = {table.id for table in known}
     unknown = sorted(table for table in captured if table not in names)
-    ids = {table.object_id for table in known}
+    ids = {(table.id.database, table.object_id) for table in known}
     found: list[TableId] = []
-    for owner, tables in groupby(unknown, key=lambda table: table.schema):
+    for (database, owner), tables in groupby(unknown, key=lambda table: (table.database, table.schema)):
         some = list(tables)
         try:
             with oracle_errors(f"looking for tables of {owner}"), connection.cursor() as cursor:
                 cursor.execute(_TABLES, {"owner": owner, "scn": scn})
-                older = {name for name, number in cursor if int(number) not in ids}
+                older = {name for name, number in cursor if (database, int(number)) not in ids}
         except SnapshotTooOldError:
             older = {table.table for table in some}
         found += [table for table in some if table.table in older]

@@ -15,6 +15,7 @@ from tests.unit.capture.logminer.redo import (
     partial,
     positions,
     schema_changes,
+    xid,
 )
 
 from minercdc.capture.logminer.buffer.assembler import Pass
@@ -100,6 +101,41 @@ def test_d23_partial_xid_is_the_open_transaction_of_that_slot(miner: Miner) -> N
     assert changes(events) == [("c", "2")]
     assert len(miner.buffer) == 0
     assert positions(events)[0].threads[1].resume.rs_id == redo.rows[-1].rs_id.strip()
+
+
+@pytest.mark.parametrize(
+    "lacks", [{"xid": None}, {"thread": None}, {"xid": None, "thread": None}, {"xid": None, "thread": None, "rs_id": None}]
+)
+def test_a_commit_without_xid_or_thread_ends_no_other_transaction(miner: Miner, lacks: dict[str, None]) -> None:
+    redo = Redo()
+    redo.start(A)
+    redo.insert(A, 1)
+    redo.commit(B)
+    redo.rows[-1] = redo.rows[-1]._replace(**lacks)  # type: ignore[arg-type]
+    redo.commit(A)
+    assert changes(miner.read(redo.rows)) == [("c", "1")]
+
+
+def test_a_commit_without_thread_is_not_repeated_while_an_older_transaction_is_open(tmp_path: Path) -> None:
+    redo = Redo()
+    redo.insert(A, 1)
+    redo.insert(B, 2)
+    redo.insert(C, 3)
+    redo.commit(C)
+    redo.commit(B, thread=None, scn=redo.scn - 1)
+    miner = Miner(tmp_path)
+    whole = miner.read(redo.rows)
+    assert changes(whole) == [("c", "3"), ("c", "2")]
+    for done, position in enumerate(positions(whole), 1):
+        for _ in range(2):
+            again = Miner(tmp_path, LogMinerPosition.from_json(position.to_json()))
+            assert changes(again.read(redo.rows)) == changes(whole)[done:]
+            position = again.assembly.position()
+            done = 2
+    redo.commit(A)
+    redo.insert(xid(9), 9)
+    assert changes(miner.read(redo.rows)) == [("c", "1")]
+    assert miner.assembly.position().given_up == frozenset(), "it is not read again"
 
 
 def test_commit_with_partial_xid_and_nothing_buffered_is_nothing(miner: Miner) -> None:
@@ -206,9 +242,19 @@ def test_a_held_commit_is_not_taken_for_delivered_after_a_later_one_of_a_lower_s
     rows[1], rows[3] = rows[1]._replace(scn=scns[0]), rows[3]._replace(scn=scns[1])
     miner = Miner(tmp_path)
     first = changes(miner.read(rows, Pass((), {}, bound=150)))
-    position = miner.assembly.position()
-    assert first + changes(miner.read(rows)) == [("c", "2"), ("c", "1")]
-    assert ("c", "1") in changes(Miner(tmp_path, position).read(rows)), "a restart has it, too"
+    position = LogMinerPosition.from_json(miner.assembly.position().to_json())
+    second = miner.read(rows)
+    assert first + changes(second) == [("c", "2"), ("c", "1")]
+    again = Miner(tmp_path, position)
+    assert changes(again.read(rows, Pass((), {}, bound=150))) == []
+    assert again.assembly.position() == position, "what is delivered is so until what waited is"
+    assert changes(again.read(rows)) == changes(second), "a restart has it, too, and repeats nothing"
+    done = changes(second)
+    for number, at in enumerate(
+        positions([event for event in second if isinstance(event, Progress) and event.committed]), 1
+    ):
+        assert changes(Miner(tmp_path, LogMinerPosition.from_json(at.to_json())).read(rows)) == done[number:]
+    assert again.assembly.position().threads[1].ahead == ()
 
 
 def test_held_commits_that_are_released_are_delivered_for_the_position(tmp_path: Path) -> None:
@@ -225,6 +271,21 @@ def test_held_commits_that_are_released_are_delivered_for_the_position(tmp_path:
             left = changes(Miner(tmp_path, event.position).read(one.rows))
             done = [A, B, C].index(bytes.fromhex(event.committed.id)) + 1
             assert left == [("c", str(number)) for number in range(done + 1, 4)]
+
+
+@pytest.mark.parametrize("scns", [(180, 140), (180, 160)], ids=["the later one comes at once", "both wait"])
+def test_held_ddl_is_not_taken_for_followed_after_a_later_one_of_a_lower_scn(tmp_path: Path, scns: tuple[int, int]) -> None:
+    redo = Redo()
+    for transaction, scn in zip((A, B), scns, strict=True):
+        redo.ddl(transaction, f'alter table "LAB"."ITEM" add (C{scn} number)', scn=scn)
+    miner = Miner(tmp_path)
+    first = schema_changes(miner.read(redo.rows, Pass((), {}, bound=150)))
+    position = LogMinerPosition.from_json(miner.assembly.position().to_json())
+    second = schema_changes(miner.read(redo.rows))
+    assert [change.scn for change in (*first, *second)] == sorted(scns)
+    again = Miner(tmp_path, position)
+    assert {change.scn for change in schema_changes(again.read(redo.rows))} == {change.scn for change in second}
+    assert schema_changes(Miner(tmp_path, again.assembly.position()).read(redo.rows)) == []
 
 
 def test_ddl_waits_like_commits(tmp_path: Path) -> None:

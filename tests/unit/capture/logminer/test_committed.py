@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from tests.unit.capture.logminer.redo import A, B, C, Miner, Redo, changes, positions
+from tests.native_pair import taken_apart
+from tests.unit.capture.logminer.redo import A, B, C, Miner, Redo, changes, positions, schema_changes
 
 from minercdc.capture.logminer.buffer.assembler import Pass
 from minercdc.capture.logminer.buffer.committed import CommittedAssembly, beginning
 from minercdc.capture.logminer.logs.redo_logs import LogFile
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, log_start
-from minercdc.capture.logminer.session.row import LogMinerRow
+from minercdc.capture.logminer.session.row import ContinuationJoiner, LogMinerRow, OpCode
 from minercdc.errors import MiningSessionError
 from minercdc.stream.events import Event
 
@@ -79,6 +80,59 @@ def test_an_older_commit_that_is_shown_after_a_newer_one_is_not_taken_for_delive
     miner = miner_of(tmp_path)
     assert changes(read(miner, [*redo.rows[3:], *redo.rows[:3]])) == [("c", "2"), ("c", "1")]
     assert changes(read(miner, redo.rows)) == []
+
+
+def test_older_ddl_that_is_shown_after_newer_ddl_is_followed(tmp_path: Path) -> None:
+    redo = Redo()
+    for name in ("ONE", "TWO"):
+        redo.ddl(A, f'alter table "LAB"."ITEM" add ({name} number)')
+    miner = miner_of(tmp_path)
+    assert [change.scn for change in schema_changes(read(miner, redo.rows[::-1]))] == [102, 101]
+    assert schema_changes(read(miner, redo.rows)) == []
+
+
+def test_what_the_other_mode_delivered_beyond_a_commit_that_waits_is_not_repeated(tmp_path: Path) -> None:
+    redo = Redo()
+    for number, transaction in enumerate((A, B), 1):
+        redo.start(transaction)
+        redo.insert(transaction, number)
+        redo.commit(transaction)
+    rows = [row._replace(scn=400) if row.code == OpCode.COMMIT and row.xid == A else row for row in redo.rows]
+    buffered = Miner(tmp_path)
+    assert changes(buffered.read(rows, Pass((), {}, bound=300))) == [("c", "2")]
+    miner = miner_of(tmp_path, LogMinerPosition.from_json(buffered.assembly.position().to_json()))
+    assert changes(read(miner, ())) == []
+    assert miner.assembly.position().threads[1].ahead == buffered.assembly.position().threads[1].ahead
+    assert changes(read(miner, rows)) == [("c", "1")]
+    assert miner.assembly.position().threads[1].ahead == ()
+
+
+@pytest.mark.parametrize("lacks", [{"thread": None}, {"rs_id": None}])
+def test_a_commit_without_address_is_delivered_once(tmp_path: Path, lacks: dict[str, None]) -> None:
+    redo = Redo()
+    for number, transaction in enumerate((A, B, C), 1):
+        redo.start(transaction)
+        redo.insert(transaction, number)
+        redo.commit(transaction, **(lacks if transaction != B else {}))
+
+    def read_again(miner: Miner, count: int) -> list[Event]:
+        begun = Pass(LOGS, {1: 2}, oldest_scn=100)
+        miner.assembly.begin_pass(begun)
+        batch = [tuple(row) for row in redo.rows[:count]]
+        taken = miner.assembly.take_fetched(batch, ContinuationJoiner())
+        return [*taken_apart(taken), *miner.assembly.end_pass(begun)]
+
+    miner = miner_of(tmp_path)
+    first = read_again(miner, 6)
+    assert changes(first) == [("c", "1"), ("c", "2")]
+    assert changes(read_again(miner, 6)) == []
+    for done, position in enumerate(positions(first), 1):
+        again = miner_of(tmp_path, LogMinerPosition.from_json(position.to_json()))
+        assert changes(read_again(again, 6)) == changes(first)[done:]
+        assert changes(read_again(again, 9)) == [("c", "3")]
+        assert changes(read_again(again, 9)) == []
+    assert changes(read(miner, ())) == []
+    assert miner.assembly.position().given_up == frozenset(), "what is not shown any more is forgotten"
 
 
 def test_a_transaction_that_a_broken_session_cut_comes_whole(tmp_path: Path) -> None:

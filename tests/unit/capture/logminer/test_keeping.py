@@ -6,20 +6,24 @@ import gc
 import os
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.native_pair import IS_NATIVE
 from tests.unit.capture.logminer.redo import ANY_PASS, A, B, C, Miner, Redo, changes, partial, positions, unprinted, xid
 
+from minercdc.capture.logminer.adapter import BUFFERED
 from minercdc.capture.logminer.buffer.transactions import Transaction
 from minercdc.capture.logminer.kept.files import KeptFile, KeptFiles
-from minercdc.capture.logminer.kept.keeping import Keeping, KeepingRules, unusable
+from minercdc.capture.logminer.kept.keeping import Keeping, KeepingRules, captured_tables, unusable
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.capture.logminer.session.row import LogMinerRow
 from minercdc.errors import TransientSourceError
+from minercdc.schema.table_filter import TableFilter
 from minercdc.stream.events import Event, Progress
 
 ALL = KeepingRules(timedelta(0), "t")
@@ -569,6 +573,27 @@ def test_positions_have_what_is_looked_for(tmp_path: Path) -> None:
     redo.insert(A, 1)
     one = two_passes(tmp_path, redo)
     assert positions([one.assembly.idle(0)])[0].kept
+
+
+def test_rows_are_kept_for_the_signal_table_of_any_pluggable_database() -> None:
+    """Where it is another one now, a transaction may have had rows of it that were left out."""
+    usual, signals = TableFilter(table_include=["S.T"]), frozenset({("S", "SIGNALS")})
+    config = SimpleNamespace(
+        log_mining=SimpleNamespace(
+            minercdc_log_mining_buffer_durable="files", minercdc_log_mining_buffer_durable_after_ms=0
+        ),
+        capture=SimpleNamespace(lob_enabled=False),
+    )
+    found = {}
+    for place in ((), ("A",), ("B",), ("A", "B")):
+        filters = {name: replace(usual, also=signals if name in place else frozenset(), database=name) for name in "AB"}
+        pdbs = [SimpleNamespace(database=name, mined=mined) for name, mined in filters.items()]
+        context: Any = SimpleNamespace(config=config, mined=filters["A"], pdbs=pdbs)
+        rules = BUFFERED._rules(context, ("A", "B"))
+        assert rules is not None
+        found[place] = rules.tables
+    assert found[()] != found["A",] == found["B",] == found["A", "B"]
+    assert captured_tables(usual, ("A", "B")) == found[()], "without one the digits are those of before"
 
 
 def test_an_instance_that_stood_still_after_a_commit_removes_no_file_of_its_successor(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import random
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -220,6 +221,66 @@ def test_any_interleaving_survives_a_restart(
     finally:
         miner.assembly.close()
         again.assembly.close()
+
+
+def two_threads(chance: random.Random) -> list[list[LogMinerRow]]:
+    """Transactions of one row each, and DDL, whose SCNs go up and down along the redo of each thread."""
+    threads = Redo(thread=1), Redo(thread=2, sequence=0x77)
+    for number in range(1, chance.randint(5, 14)):
+        redo, transaction, scn = chance.choice(threads), xid(number), 110 + 2 * number + chance.randint(-8, 8)
+        if chance.random() < 0.25:
+            redo.ddl(transaction, f'alter table "LAB"."ITEM" add (C{number} number)', scn=scn)
+        else:
+            redo.insert(transaction, number)
+            redo.commit(transaction, scn=scn)
+    return [redo.rows for redo in threads]
+
+
+def read_in_passes(miner: Miner, threads: Sequence[Sequence[LogMinerRow]], chance: random.Random) -> list[Event]:
+    """The events of some passes, each with what is written by then of each thread, in any order of the two; the last one reads all."""
+    found: list[Event] = []
+    ends = [0, 0]
+    for is_last in (False, False, True):
+        ends = [len(rows) if is_last else chance.randint(end, len(rows)) for end, rows in zip(ends, threads, strict=True)]
+        left, rows = [list(rows[:end]) for end, rows in zip(ends, threads, strict=True)], []
+        while some := [one for one in left if one]:
+            rows.append(chance.choice(some).pop(0))
+        unwritten = [
+            row.scn for end, rows in zip(ends, threads, strict=True) for row in rows[end:] if row.code != OpCode.INSERT
+        ]
+        found += miner.read(rows, Pass((), {}, bound=1000 if is_last else min([chance.randint(100, 150), *unwritten])))
+        found.append(miner.assembly.idle(0))
+    return found
+
+
+def delivered(events: Iterable[Event]) -> list[str]:
+    return [*(key for _, key in changes(events)), *(change.ddl for change in schema_changes(events))]
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5, 7, 11])
+def test_what_waits_for_another_thread_comes_once_over_two_restarts(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    threads = two_threads(chance)
+    first = read_in_passes(Miner(tmp_path), threads, chance)
+    expected = sorted(delivered(first))
+    assert expected == sorted(
+        str(int.from_bytes(row.xid[:2], "little")) if row.code == OpCode.COMMIT else str(row.sql)
+        for rows in threads
+        for row in rows
+        if row.code != OpCode.INSERT
+    )
+    for at, event in enumerate(first):
+        if isinstance(event, Progress):
+            second = read_in_passes(Miner(tmp_path, saved(event)), threads, chance)
+            cut = chance.choice([place for place, one in enumerate(second) if isinstance(one, Progress)])
+            third = read_in_passes(Miner(tmp_path, saved(second[cut])), threads, chance)
+            assert sorted(delivered(first[: at + 1]) + delivered(second)) == expected
+            assert sorted(delivered([*first[: at + 1], *second[: cut + 1], *third])) == expected
+
+
+def saved(event: Event) -> LogMinerPosition:
+    (position,) = positions([event])
+    return LogMinerPosition.from_json(position.to_json())
 
 
 def test_finished_logs_need_not_be_read_again(miner: Miner) -> None:

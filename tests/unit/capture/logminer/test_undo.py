@@ -21,6 +21,7 @@ from tests.unit.capture.logminer.redo import (
 
 from minercdc.capture.logminer.kept.keeping import KeepingRules
 from minercdc.capture.logminer.session.row import LARGE_CODES, PLACEHOLDER_ROW_ID, OpCode
+from minercdc.errors import UnsupportedRowError
 from minercdc.schema.table import Column, TableId
 from minercdc.stream.events import UNAVAILABLE, ChangeEvent
 
@@ -370,6 +371,43 @@ def test_undo_of_an_unsupported_row(miner: Miner) -> None:
     redo.undo_update(A, 1, 0)
     redo.commit(A)
     assert changes(miner.read(redo.rows)) == [("c", "1")]
+
+
+@pytest.mark.parametrize(
+    ("shown", "undone"), [("r2", "r2"), (PLACEHOLDER_ROW_ID, PLACEHOLDER_ROW_ID), (PLACEHOLDER_ROW_ID, "r2")]
+)
+def test_undo_rows_that_are_unsupported_undo_what_is(unseen: Miner, shown: str, undone: str) -> None:
+    """Also of tables with columns that LogMiner shows nothing of, whose rows may have no ROWID."""
+    redo = Redo()
+    redo.start(A)
+    names: dict[str, Any] = {"table": "DOC", "object_id": 80}
+    redo.dml(OpCode.INSERT, A, """insert into "LAB"."DOC"("ID") values ('1');""", row_id="r1", **names)
+    redo.dml(OpCode.UNSUPPORTED, A, "Unsupported", row_id=shown, status=2, **names)
+    redo.dml(OpCode.UNSUPPORTED, A, "Unsupported", row_id=undone, status=2, rollback=1, **names)
+    redo.dml(OpCode.UPDATE, A, """update "LAB"."DOC" set "ID" = '2' where "ID" = '1';""", row_id="r1", **names)
+    redo.commit(A)
+    assert changes(unseen.read(redo.rows)) == [("c", "1"), ("u", "2")]
+
+
+def test_where_not_all_changes_are_seen_an_unsupported_undo_row_leaves_no_change_that_may_be_undone(unseen: Miner) -> None:
+    redo = Redo()
+    redo.start(A)
+    names: dict[str, Any] = {"table": "DOC", "object_id": 80, "row_id": "r1"}
+    redo.dml(OpCode.INSERT, A, """insert into "LAB"."DOC"("ID") values ('1');""", **names)
+    redo.dml(OpCode.UNSUPPORTED, A, "Unsupported", status=2, rollback=1, **names)
+    redo.commit(A)
+    with pytest.raises(UnsupportedRowError):
+        unseen.read(redo.rows)
+
+
+def test_an_unsupported_undo_row_undoes_the_latest_change_of_its_row(miner: Miner) -> None:
+    redo = Redo()
+    redo.insert(A, 1)
+    redo.update(A, 1, 0, 5)
+    redo.insert(A, 2)
+    redo.dml(OpCode.UNSUPPORTED, A, "Unsupported", row_id="r1", status=2, rollback=1)
+    redo.commit(A)
+    assert changes(miner.read(redo.rows)) == [("c", "1"), ("c", "2")]
 
 
 @pytest.mark.parametrize("given", ["NULL", "EMPTY_CLOB()", "'abc'"])

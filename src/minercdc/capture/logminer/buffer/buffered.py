@@ -14,7 +14,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from minercdc.capture.logminer.buffer.assembler import Pass
 from minercdc.capture.logminer.buffer.delivery import Delivered, Delivery
 from minercdc.capture.logminer.buffer.native_mining import Mining
 from minercdc.capture.logminer.buffer.operations import dispatch
-from minercdc.capture.logminer.buffer.transactions import Transaction, TransactionBuffer
+from minercdc.capture.logminer.buffer.transactions import Transaction, TransactionBuffer, mark_of
 from minercdc.capture.logminer.kept.files import KeptFiles
 from minercdc.capture.logminer.kept.keeping import Keeping, KeepingRules, Loaded
 from minercdc.capture.logminer.logs.redo_logs import NO_BOUND
@@ -54,6 +54,38 @@ class _Reading:
     scn: int = 0
 
 
+@dataclass(slots=True)
+class _BeforeHeld:
+    """What of a thread was delivered before all that is held of it, and what has been released since.
+
+    :param released: COMMITs, and DDL with `rows` 0.
+    """
+
+    marks: Delivered
+    released: list[RedoAddress]
+
+    def move_on(self, done: Delivered, held: RedoAddress | None, *, is_commit: bool) -> None:
+        """Move the mark of COMMITs, or of DDL, on to what is delivered before the first that is held.
+
+        :param held: that; None: none is.
+        """
+        last = done.last_commit if is_commit else done.last_ddl
+        if held is not None and last is not None and held < last:
+            earlier = (place for place in self.released if bool(place.rows) == is_commit and place < held)
+            mark = self.marks.last_commit if is_commit else self.marks.last_ddl
+            last = max([*((mark,) if mark else ()), *earlier], default=None)
+        if is_commit:
+            self.marks.last_commit = last
+        else:
+            self.marks.last_ddl = last
+        self.released = [place for place in self.released if bool(place.rows) != is_commit or last is None or last < place]
+
+
+def _may_come_again(read: Mapping[int, str], marks: Mapping[int, ThreadMark]) -> bool:
+    """Whether a restart may read again what threads were read up to."""
+    return any(thread in marks and marks[thread].resume.rs_id <= rs_id for thread, rs_id in read.items())
+
+
 class BufferedAssembly:
     """Makes events of what LogMiner shows without COMMITTED_DATA_ONLY: it buffers the rows of each transaction until its COMMIT.
 
@@ -80,10 +112,13 @@ class BufferedAssembly:
         self._bound = NO_BOUND
         self._held: list[tuple[int, int, LogMinerRow, RedoAddress | None]] = []
         self._holding = itertools.count()
-        # A commit that is held may be released after later ones of its thread, whose SCNs are lower. So the marks of the start say
-        # what an earlier run has delivered, and a position has the mark from before such a commit.
-        self._before = {thread: mark.last_commit for thread, mark in start.threads.items()}
-        self._before_held: dict[int, RedoAddress | None] = {}
+        # A COMMIT or DDL that is held may be released after later ones of its thread, whose SCNs are lower. So the marks of the start
+        # say what an earlier run has delivered; a position has the marks from before what is held, and names what was released since.
+        self._before = {thread: Delivered(mark.last_commit, 0, mark.last_ddl) for thread, mark in start.threads.items()}
+        self._ahead = {thread: set(mark.ahead) for thread, mark in start.threads.items() if mark.ahead}
+        self._before_held: dict[int, _BeforeHeld] = {}
+        # Transactions whose COMMIT has no address, which no mark shows to be delivered; with how far each thread was read then.
+        self._unplaced: dict[bytes, dict[int, str]] = {}
         self._keeping: Keeping | None = None
         # Row 0 of the record: after a restart, commits say what is dropped, not counted rows.
         self._threads = {thread: _Reading(mark.resume.rs_id, scn=mark.resume_scn) for thread, mark in start.threads.items()}
@@ -153,7 +188,7 @@ class BufferedAssembly:
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
         """As `take`, of the rows of a batch as it was fetched; pieces of a statement wait in `joiner` for the next batch. The
         native path takes the rows, where there is one; those it cannot take go to `take`."""
-        if self._miner is None:
+        if self._miner is None or self._ahead or self._unplaced:
             yield from self.take(joiner.join(batch))
             return
         at, count = 0, len(batch)
@@ -234,7 +269,7 @@ class BufferedAssembly:
             self._hold(row, address)
         else:
             yield from self._release(row.scn)
-            yield from self._delivery.ddl(row, address, self.position)
+            yield from self._follow(row, address)
 
     def idle(self, time_us: int) -> Progress:
         """A Progress with the present position, for when there are no events.
@@ -252,7 +287,7 @@ class BufferedAssembly:
                 continue
             resume, scn = self._oldest(thread, RedoAddress(at.rs_id), at.scn)
             done = self._delivery.threads[thread]
-            last_commit = self._delivered_to(thread, done.last_commit)
+            done, ahead = self._delivered_to(thread, done)
             for _, _, row, place in self._held:
                 if row.thread == thread and place is not None and place.rs_id < resume.rs_id:
                     resume, scn = RedoAddress(place.rs_id), row.scn  # DDL, of which nothing is buffered
@@ -260,8 +295,10 @@ class BufferedAssembly:
             floor, floor_scn = self._keeping.floors.get(thread, (None, 0)) if self._keeping else (None, 0)
             if floor is not None and floor.rs_id < resume.rs_id:
                 resume, scn = floor, floor_scn
-            threads[thread] = ThreadMark(resume, scn, last_commit, done.last_commit_scn, done.last_ddl, floor, floor_scn)
-        given_up = frozenset(xid.hex() for xid in self._buffer.given_up)
+            marks = done.last_commit, done.last_commit_scn, done.last_ddl
+            threads[thread] = ThreadMark(resume, scn, *marks, floor, floor_scn, ahead)
+        self._unplaced = {mark: read for mark, read in self._unplaced.items() if _may_come_again(read, threads)}
+        given_up = frozenset(xid.hex() for xid in self._buffer.given_up.union(self._unplaced))
         kept = (tuple(self._keeping.kept.values()), self._keeping.version) if self._keeping else ((), 0)
         start = self._start
         base = threads, start.start_scn, start.snapshot_scn, start.resetlogs
@@ -326,53 +363,76 @@ class BufferedAssembly:
 
     def _hold(self, row: LogMinerRow, place: RedoAddress | None) -> None:
         heapq.heappush(self._held, (row.scn, next(self._holding), row, place))
-        if row.code == OpCode.COMMIT and (done := self._delivery.threads.get(row.thread)) is not None:
-            self._before_held.setdefault(row.thread, done.last_commit)
+        if (done := self._delivery.threads.get(row.thread)) is not None:
+            self._before_held.setdefault(row.thread, _BeforeHeld(replace(done), []))
 
     def _release(self, before_scn: int) -> Iterator[Event]:
         """Yield the events of the held COMMITs and DDL below `before_scn`, in order of SCN, and hold them no longer; not
         of those at the pass's bound or above it."""
         while self._held and self._held[0][0] < min(before_scn, self._bound):
             _, _, row, place = heapq.heappop(self._held)
-            if not any(held.thread == row.thread and held.code == OpCode.COMMIT for _, _, held, _ in self._held):
+            if not self._has_held(row.thread):
                 self._before_held.pop(row.thread, None)
             if row.code == OpCode.DDL:
-                yield from self._delivery.ddl(row, place, self.position)
+                yield from self._follow(row, place)
             else:
                 yield from self._end(row, place)
 
     def _end(self, row: LogMinerRow, place: RedoAddress | None) -> Iterator[Event]:
+        mark = mark_of((row.con_id or 0, row.xid), bool(self._start.pdbs))
+        is_given_up = place is None and mark in self._buffer.given_up
         transaction = self._buffer.end(row)
         if transaction is not None:
             self._forget(transaction)
-        delivered = self._note_commit(row, place, transaction) or self._delivery.is_snapshot(row)
+        if place is None and (transaction is not None or is_given_up):
+            self._unplaced[mark] = {thread: at.rs_id for thread, at in self._threads.items()}
+        delivered = self._note_commit(row, place) or self._delivery.is_snapshot(row)
         yield from self._delivery.commit(row, transaction, delivered, self.position)
 
-    def _delivered_to(self, thread: int, last: RedoAddress | None) -> RedoAddress | None:
-        """The mark of the commits of a thread, up to which all are delivered; `last`, unless an earlier one is held still.
+    def _follow(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
+        followed = address is not None and self._is_done(row.thread, RedoAddress(address.rs_id))
+        yield from self._delivery.ddl(row, address, followed, self.position)
 
-        :param last: the last that is delivered.
-        """
+    def _is_done(self, thread: int, place: RedoAddress) -> bool:
+        """Whether an earlier run has delivered a COMMIT, or DDL with `rows` 0. It is noted for positions that this thread has come to it,
+        while an earlier one is held."""
         if thread in self._before_held:
-            held = [place for _, _, row, place in self._held if row.thread == thread and row.code == OpCode.COMMIT and place]
-            if last is not None and held and min(held) < last:
-                return self._before_held[thread]
-            self._before_held[thread] = last
-        return last
+            self._before_held[thread].released.append(place)
+        ahead = self._ahead.get(thread)
+        if ahead is not None and place in ahead:
+            ahead.discard(place)
+            if not ahead:
+                del self._ahead[thread]
+            return True
+        before = self._before.get(thread)
+        if before is None:
+            return False
+        mark = before.last_commit if place.rows else before.last_ddl
+        return mark is not None and place <= mark
 
-    def _note_commit(self, row: LogMinerRow, place: RedoAddress | None, transaction: Transaction | None) -> bool:
+    def _delivered_to(self, thread: int, done: Delivered) -> tuple[Delivered, tuple[RedoAddress, ...]]:
+        """The marks of a thread up to which all is delivered, and what is delivered beyond them, as of `ThreadMark.ahead`: `done`,
+        unless something earlier is held still."""
+        ahead = set(self._ahead.get(thread, ()))
+        held = self._before_held.get(thread)
+        if held is not None:
+            waiting = [(row.code, place) for _, _, row, place in self._held if row.thread == thread and place is not None]
+            commit = min((place for code, place in waiting if code == OpCode.COMMIT), default=None)
+            ddl = min((place.rs_id for code, place in waiting if code == OpCode.DDL), default=None)
+            held.move_on(done, commit, is_commit=True)
+            held.move_on(done, None if ddl is None else RedoAddress(ddl), is_commit=False)
+            done = replace(held.marks, last_commit_scn=done.last_commit_scn)
+            ahead |= set(held.released)
+        return done, done.beyond(sorted(ahead))
+
+    def _note_commit(self, row: LogMinerRow, place: RedoAddress | None) -> bool:
         """Move the thread's mark of commits on to this COMMIT. True when the mark had passed it at the start: it is delivered. Within
         a run nothing comes twice.
 
-        :param place: None: the row has no address. Then the mark stays, and the SCN decides.
+        :param place: None: the row has no address. Then the mark stays.
         """
-        done = self._delivery.threads.get(row.thread or (transaction.thread if transaction else 0))
-        if done is None:
+        if place is None or self._delivery.threads.get(row.thread) is None:
             return False
-        if place is None:
-            return row.scn < done.last_commit_scn
-        before = self._before.get(row.thread)
-        if before is not None and place <= before:
-            return True
+        is_done = self._is_done(row.thread, place)
         self._delivery.note_commit(row.thread, place, row.scn)
-        return False
+        return is_done

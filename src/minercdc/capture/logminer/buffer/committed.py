@@ -12,6 +12,7 @@ commit on that has to wait (`Pass.bound`), all are passed over here, and come ag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from minercdc.capture.logminer.buffer.assembler import Pass
@@ -59,8 +60,12 @@ class CommittedAssembly:
         self._resume = {thread: (mark.resume, mark.resume_scn) for thread, mark in start.threads.items()}
         self._next_resume: dict[int, tuple[RedoAddress, int]] = {}
         self._commits: dict[tuple[int, str], int] = {}
-        self._before: dict[int, RedoAddress | None] = {}
+        self._before: dict[int, Delivered] = {}
+        self._ahead = {thread: frozenset(mark.ahead) for thread, mark in start.threads.items()}
         self._given_up = {bytes.fromhex(xid) for xid in start.given_up}
+        # Transactions whose COMMIT has no address, so that no mark says that they are delivered; and those that came in this pass.
+        self._unplaced: set[bytes] = set()
+        self._met: set[bytes] = set()
         self._bound = NO_BOUND
         self._waiting_scn = NO_BOUND  # least SCN of what was passed over in this pass
 
@@ -83,14 +88,15 @@ class CommittedAssembly:
         self._buffer.close()
         self._delivery.settle(keep=False)
         self._commits.clear()
+        self._met.clear()
         # The other way of mining gave them up and may have gone on after their START: what is left of them would be a part.
         self._buffer.given_up |= self._given_up
         self._bound, self._waiting_scn = begun.bound, NO_BOUND
         for thread, mark in beginning(begun.files, self._start.start_scn).items():
             self._resume.setdefault(thread, (mark, self._start.start_scn))
             self._delivery.threads.setdefault(thread, Delivered())
-        # Within a pass nothing comes twice, and commits of one thread need not come by address.
-        self._before = {thread: done.last_commit for thread, done in self._delivery.threads.items()}
+        # Within a pass nothing comes twice, and commits and DDL of one thread need not come by address.
+        self._before = {thread: replace(done) for thread, done in self._delivery.threads.items()}
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
         """End a pass, all of whose rows were taken: `marks` move to where the oldest transaction can begin that was open
@@ -110,6 +116,7 @@ class CommittedAssembly:
         self._next_resume = {
             thread: (mark, begun.oldest_scn) for thread, mark in beginning(begun.files, begun.oldest_scn).items()
         }
+        self._unplaced &= self._met  # the others began before what is shown
         self._delivery.complete(min(begun.complete_scn, self._waiting_scn - 1))
         yield from ()
 
@@ -152,8 +159,13 @@ class CommittedAssembly:
                 transaction.close()
             self._delivery.settle(keep=False)
             return
-        self._given_up.discard(mark_of((row.con_id or 0, row.xid), bool(self._start.pdbs)))
-        is_old = self._note_commit(row, place)
+        mark = mark_of((row.con_id or 0, row.xid), bool(self._start.pdbs))
+        is_given_up, is_old = mark in self._given_up, self._note_commit(row, place)
+        self._given_up.discard(mark)
+        if place is None and (transaction is not None or is_given_up):
+            is_old = is_given_up or mark in self._unplaced
+            self._unplaced.add(mark)
+            self._met.add(mark)
         self._delivery.settle(keep=not is_old)
         delivered = is_old or self._delivery.is_snapshot(row)
         yield from self._delivery.commit(row, transaction, delivered, self.position)
@@ -167,7 +179,7 @@ class CommittedAssembly:
         """Yields a SchemaChange for each captured table that a DDL statement concerns, then a Progress; nothing when there is none,
         an earlier pass or the snapshot has it, or the next pass has to, which then reads it again. Raises as `Delivery.ddl`."""
         if not self._waits(row, address):
-            yield from self._delivery.ddl(row, address, self.position)
+            yield from self._delivery.ddl(row, address, self._is_followed(row, address), self.position)
 
     def idle(self, time_us: int) -> Progress:
         """A Progress with the present position, for when there are no events.
@@ -181,8 +193,11 @@ class CommittedAssembly:
         threads = {}
         for thread, done in self._delivery.threads.items():
             resume, scn = self._resume[thread]
-            threads[thread] = ThreadMark(resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl)
-        given_up = frozenset(xid.hex() for xid in self._given_up)
+            ahead = tuple(sorted(self._ahead.get(thread, ())))
+            threads[thread] = ThreadMark(
+                resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl, ahead=done.beyond(ahead)
+            )
+        given_up = frozenset(xid.hex() for xid in self._given_up | self._unplaced)
         start = self._start
         base = threads, start.start_scn, start.snapshot_scn, start.resetlogs
         return LogMinerPosition(*base, given_up, pdbs=start.pdbs, dbid=start.dbid, pdb_ids=start.pdb_ids)
@@ -223,11 +238,19 @@ class CommittedAssembly:
     def _note_commit(self, row: LogMinerRow, place: RedoAddress | None) -> bool:
         """Move the thread's mark of commits on to this COMMIT. True when an earlier pass had passed it: it is delivered.
 
-        :param place: None: the row has no address. Then the mark stays, and the SCN decides.
+        :param place: None: the row has no address. Then the mark stays.
         """
-        done = self._delivery.threads.get(row.thread)
-        if place is None or done is None:
-            return done is not None and row.scn < done.last_commit_scn
+        if place is None or self._delivery.threads.get(row.thread) is None:
+            return False
         self._delivery.note_commit(row.thread, place, row.scn)
         before = self._before.get(row.thread)
-        return before is not None and place <= before
+        is_old = before is not None and before.last_commit is not None and place <= before.last_commit
+        return is_old or place in self._ahead.get(row.thread, ())
+
+    def _is_followed(self, row: LogMinerRow, address: RedoAddress | None) -> bool:
+        """Whether an earlier pass has followed this DDL; False for a row without address."""
+        if address is None:
+            return False
+        place, before = RedoAddress(address.rs_id), self._before.get(row.thread)
+        is_old = before is not None and before.last_ddl is not None and place <= before.last_ddl
+        return is_old or place in self._ahead.get(row.thread, ())

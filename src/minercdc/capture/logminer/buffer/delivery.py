@@ -30,6 +30,11 @@ class Delivered:
     last_commit_scn: int = 0
     last_ddl: RedoAddress | None = None
 
+    def beyond(self, ahead: Iterable[RedoAddress]) -> tuple[RedoAddress, ...]:
+        """Those of `ThreadMark.ahead` that lie after the mark of their kind."""
+        commit, ddl = self.last_commit or RedoAddress(""), self.last_ddl or RedoAddress("")
+        return tuple(place for place in ahead if place > (commit if place.rows else ddl))
+
 
 class Delivery:
     """Yields the events of what is new, in the order it is given; one for each stream. It keeps what is delivered of each thread.
@@ -210,17 +215,18 @@ class Delivery:
                 self.complete_scn = max(self.complete_scn, scn - 1)
 
     def ddl(
-        self, row: LogMinerRow, address: RedoAddress | None, position: Callable[[], LogMinerPosition]
+        self, row: LogMinerRow, address: RedoAddress | None, followed: bool, position: Callable[[], LogMinerPosition]
     ) -> Iterator[Event]:
-        """Follow a user's DDL, unless it was followed before or is part of the snapshot: a SchemaChange for each captured
-        table it concerns, then a Progress if there was one. Errors of `ShapeTracker.follow` and `Containers.of` pass through."""
+        """Follow a user's DDL, unless it was `followed` before or is part of the snapshot: a SchemaChange for each captured
+        table it concerns, then a Progress if there was one. It moves the thread's mark of DDL, never back. Errors of
+        `ShapeTracker.follow` and `Containers.of` pass through."""
         if not (row.info or "").lstrip().startswith("USER DDL") or self.is_snapshot(row):
             return
         at = self.threads.get(row.thread)
-        if at is not None and address is not None:
-            if at.last_ddl is not None and address.rs_id <= at.last_ddl.rs_id:
-                return
+        if at is not None and address is not None and (at.last_ddl is None or at.last_ddl.rs_id < address.rs_id):
             at.last_ddl = RedoAddress(address.rs_id)
+        if followed:
+            return
         time_us = self._clock.utc_us(row.timestamp)
         changed = False
         for change in self._containers.of(row.con_id).shapes.follow(row, time_us):

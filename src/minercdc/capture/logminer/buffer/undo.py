@@ -83,7 +83,9 @@ def undo_change(rows: Undoable, undo: LogMinerRow, unseen: Unseen) -> bool:
         if done is not None:
             return done
     large = unseen.columns
-    if undo.code == OpCode.DELETE:
+    if undo.code == OpCode.UNSUPPORTED:
+        places = _of_unsupported(rows, undo, large)
+    elif undo.code == OpCode.DELETE:
         places = _of_insert(rows, undo)
     elif undo.code == OpCode.UPDATE:
         places = _of_update(rows, undo, large)
@@ -343,6 +345,23 @@ def _of_latest(rows: Undoable, undo: LogMinerRow, code: int) -> list[int]:
     for seen in _backwards(rows, undo):
         if seen.of == undo.row_id and seen.row.code != OpCode.INTERNAL:
             return [*seen.places] if seen.row.code in (code, OpCode.UNSUPPORTED) else []
+    return []
+
+
+def _of_unsupported(rows: Undoable, undo: LogMinerRow, large: frozenset[str] | None) -> list[int]:
+    """The place of what an undo row cancels that LogMiner does not show: the latest change of its row, or one after that which is not
+    shown and does not say whose it is; [] for none. A change that is shown may be of several statements where not all changes are
+    seen: which of them was undone is not known, so that `undo` is kept as a change that is not shown."""
+    for seen in _backwards(rows, undo):
+        is_shown = seen.row.code != OpCode.UNSUPPORTED
+        if not is_shown and seen.of in (None, undo.row_id):
+            return [*seen.places]
+        if seen.of == undo.row_id and seen.row.code != OpCode.INTERNAL:
+            if large == frozenset():
+                return [*seen.places]
+            if (last := rows.row_before(0)) is not None:
+                rows.put_in_place(0, (last, undo._replace(rollback=0)))
+            return []
     return []
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -44,11 +44,15 @@ MOST_KEPT = 200
 Lost: TypeAlias = tuple[KeptTransaction, str]
 
 
-def captured_tables(tables: TableFilter, container: ContainerNames) -> str:
+def captured_tables(tables: TableFilter, container: ContainerNames, others: Iterable[TableFilter] = ()) -> str:
     """16 hex digits that differ with the filter and the container: rows kept under other digits may not be all that is
-    captured."""
+    captured.
+
+    :param others: filters of further pluggable databases, whose lists are the same; the signal table may be in any.
+    """
     lists = tables.schema_include, tables.schema_exclude, tables.table_include, tables.table_exclude
-    text = repr((*(sorted(names) for names in lists), sorted(tables.also), sorted(tables.never), container))
+    also = sorted(tables.also.union(*(other.also for other in others)))
+    text = repr((*(sorted(names) for names in lists), also, sorted(tables.never), container))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

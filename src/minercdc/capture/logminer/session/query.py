@@ -39,8 +39,9 @@ def build_query(
     """
     conditions, binds = _wanted(container, excluded_owners, lobs)
     if marks:
-        places = [f"THREAD# NOT IN ({', '.join(str(thread) for thread in sorted(marks))})", "RS_ID = :nowhere"]
-        # Rows without an address (all zeros) cannot be placed: they always come, and are recognized afterwards.
+        threads = ", ".join(str(thread) for thread in sorted(marks))
+        places = [f"THREAD# NOT IN ({threads})", "THREAD# IS NULL", "RS_ID = :nowhere"]
+        # Rows without an address (no thread, or all zeros) cannot be placed: they always come, and are recognized afterwards.
         binds["nowhere"] = " 0x000000.00000000.0000 "
         for thread, mark in sorted(marks.items()):
             places.append(f"(THREAD# = {thread} AND RS_ID >= :mark{thread})")

@@ -67,8 +67,8 @@ class LogMinerRow(NamedTuple):
 
     :param code: OPERATION_CODE, see `OpCode`.
     :param thread: THREAD#, the number of the redo thread; 0 for rows without redo address.
-    :param rs_id: redo record, ` 0x000001.000012e5.014c `, with its blanks.
-    :param xid: 8 bytes; unique within a container only.
+    :param rs_id: redo record, ` 0x000001.000012e5.014c `, with its blanks; '' where LogMiner gives none.
+    :param xid: 8 bytes; unique within a container only; `ZERO_XID` where LogMiner gives none.
     :param con_id: SRC_CON_ID; None outside a container database, and where LogMiner does not say it.
     :param owner, table, row_id, info, user, client_id, sql: None where LogMiner gives null.
     :param rollback: 1 when this row undoes an earlier one.
@@ -131,7 +131,15 @@ COLUMNS: Final = (
     "SQL_REDO",
 )
 _CSF = LogMinerRow._fields.index("csf")
-_make = LogMinerRow._make
+# A COMMIT may have no thread and no XID (docs/reference/logminer-facts.md#b-4).
+_THREAD, _RS_ID, _XID = map(LogMinerRow._fields.index, ("thread", "rs_id", "xid"))
+
+
+def _make(fetched: Sequence[Any]) -> LogMinerRow:
+    row = LogMinerRow._make(fetched)
+    if fetched[_XID] is None or fetched[_THREAD] is None or fetched[_RS_ID] is None:
+        row = row._replace(thread=fetched[_THREAD] or 0, rs_id=fetched[_RS_ID] or "", xid=fetched[_XID] or ZERO_XID)
+    return row
 
 
 class ContinuationJoiner:
