@@ -31,6 +31,7 @@ class SourceDatabases:
     :ivar first: name of the first, which is the only one where there are not several.
     :ivar names: how stored state names tables.
     :ivar filters: of the captured tables of each.
+    :ivar signals: the signal table, None without one.
     """
 
     def __init__(self, config: ConnectorConfig, connect: Connect) -> None:
@@ -40,7 +41,7 @@ class SourceDatabases:
         self.first = next(iter(self.filters))
         self.are_several = len(self.filters) > 1
         self.names = TableNames.among(self.filters)
-        self._signals = signal_table(config)
+        self.signals = signal_table(config)
         self._captured = captured_by(self.filters)
 
     @property
@@ -54,7 +55,7 @@ class SourceDatabases:
 
     def mined(self, database: str) -> TableFilter:
         """The filter of the tables of a database that are read from redo: the captured ones, and the signal table where it is there."""
-        signals = self._signals
+        signals = self.signals
         return mined_tables(self.filters[database], signals if signals and signals.database == database else None)
 
     def connect_root(self) -> oracledb.Connection:

@@ -198,8 +198,11 @@ class PipelineBuilder:
         be read by themselves; of others, a warning is logged."""
         if offset is None:
             return None
-        names, captured = (schema.id for schema in tables), self._databases.captured
-        offset, again = follow_excluded(offset, names, captured, self._databases.names.of)
+        databases = self._databases
+        known = [
+            schema.id for schema in tables if schema.id != databases.signals
+        ]  # of which no rows are published in any case
+        offset, again = follow_excluded(offset, known, databases.captured, databases.names.of)
         if self._config.incremental.minercdc_snapshot_added_tables == "incremental":
             return replace(offset, suspended=(*offset.suspended, *(one.suspended() for one in again)))
         for one in again:

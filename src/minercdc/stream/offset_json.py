@@ -21,9 +21,10 @@ from minercdc.stream.offset import (
 )
 from minercdc.stream.signals_json import signals_from_json, signals_to_json
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Raised by a member that an earlier release must not pass over. All earlier versions are read for ever, and an offset is written in the
-earliest that has all its members: 2 has `kept` in a position, open transactions that are not mined again from their start; 3 `pdbs`, several pluggable databases."""
+earliest that has all its members: 2 has `kept` in a position, open transactions that are not mined again from their start; 3 `pdbs`, several pluggable databases; 4 `ahead` in a redo thread, what is
+delivered after what waits."""
 
 RUN_NEWER = "Run that release, or a newer one."
 _MEMBERS = {"v", "adapter", "position", "partial", "history", "snapshot", "signals", "suspended", "complete_scn", "excluded"}
@@ -32,8 +33,7 @@ _MEMBERS = {"v", "adapter", "position", "partial", "history", "snapshot", "signa
 def offset_to_bytes(offset: Offset) -> bytes:
     """The offset as JSON, with the format version; SCNs are text."""
     positions = [*filter(None, (offset.position, offset.snapshot.start if offset.snapshot else None))]
-    version = 3 if any("pdbs" in one for one in positions) else 2 if any("kept" in one for one in positions) else 1
-    document: dict[str, JsonValue] = {"v": version, "adapter": offset.adapter}
+    document: dict[str, JsonValue] = {"v": max(map(_version, positions), default=1), "adapter": offset.adapter}
     document["position"] = dict(offset.position) if offset.position is not None else None
     if partial := offset.partial:
         more: dict[str, JsonValue] = {"events": dict(partial.events)} if partial.events else {}
@@ -53,6 +53,13 @@ def offset_to_bytes(offset: Offset) -> bytes:
     if offset.excluded:
         document["excluded"] = {table: str(scn) for table, scn in offset.excluded.items()}
     return json.dumps(document, separators=(",", ":")).encode()
+
+
+def _version(position: Mapping[str, Any]) -> int:
+    """The earliest format version that has all members of a position."""
+    if any("ahead" in mark for mark in position.get("threads", {}).values()):
+        return 4
+    return 3 if "pdbs" in position else 2 if "kept" in position else 1
 
 
 def _snapshot_to_json(state: SnapshotState) -> dict[str, JsonValue]:

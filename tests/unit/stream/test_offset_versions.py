@@ -1,6 +1,6 @@
 """Offsets that releases have stored are read for ever, with nothing lost; those of newer ones are refused by name.
 
-`offsets-v1.jsonl` is never changed: a new form gets a file of its own.
+A file of them is never changed: a new form gets one of its own.
 """
 
 from __future__ import annotations
