@@ -379,6 +379,8 @@ def test_after_a_pause_windows_are_cut_and_follow_each_other_at_once(
     assert [after[0] for _, _, after in run.changes("t")] == ["3", "4", "5", "6"]
     ends = {event.position.end for event in run.events if isinstance(event, Progress) and event.position}  # type: ignore[attr-defined]
     assert len(ends - {0}) >= 3
+    whole = [one.time_us for one in run.events if isinstance(one, Progress) and one.committed is None and one.time_us]
+    assert len(whole) <= 1, "a window that was cut is taken for all that there was, so the lag looks like none"
     admin.close()
 
 

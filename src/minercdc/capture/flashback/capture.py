@@ -180,7 +180,8 @@ class FlashbackCapture:
         for table, found in sorted(opened.incremental.items()):
             yield from self._rows(table, found, position.end - 1, opened.time_us)
         position = FlashbackPosition(position.end, demoted=opened.after, of=position.of)
-        yield Progress(position, Scn(position.next - 1), opened.time_us)
+        # The time is the present, of which a window that was cut is not the end.
+        yield Progress(position, Scn(position.next - 1), 0 if self._ends.is_cut else opened.time_us)
         return position
 
     def _open(self, position: FlashbackPosition, stop: StopFlag) -> Generator[Event, None, _Opened | None]:
