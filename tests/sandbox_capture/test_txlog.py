@@ -199,6 +199,14 @@ def test_transactions_that_share_the_scn_of_a_chunks_end_all_come(lab: TxlogLab,
             thread.join()
     lab.run("insert into a (id) values (9)")
     lab.app.commit()
+    stop, found = threading.Event(), list[Event]()
+    for event in lab.capture(Tables()).stream(run.position, stop):
+        found.append(event)
+        if isinstance(event, Progress) and event.committed is not None:
+            stop.set()
+    assert len([one for one in found if isinstance(one, ChangeEvent)]) == 3, (
+        "a stop leaves nothing out of an SCN that counts"
+    )
     run.until(lambda: len(run.changes) == 4)
     scns = [event.tx.commit_scn for event in run.events if isinstance(event, ChangeEvent) and event.tx]
     assert len(set(scns)) == 2

@@ -171,7 +171,7 @@ class FlashbackCapture:
         if opened.before or opened.transactions or opened.incremental:
             yield self._progress(position, None, 0)
         for place, versions in opened.transactions:
-            if stop.is_set():
+            if stop.is_set() and not (position.done and position.done[0] == place[0]):  # else that SCN counts as delivered
                 return position
             tx = _transaction(place, versions)
             yield from self._events(self._ordered(versions), tx)

@@ -180,7 +180,7 @@ class TxlogCapture:
                 yield announce(self._tables, schema, position.since + 1, poll.time_us)
         partial = self._split()
         for scn, txn, changed in _transactions(poll, position.place):
-            if stop.is_set():
+            if stop.is_set() and scn > position.scn:  # else more was committed at the SCN, which counts as delivered
                 return position, False
             tx = _transaction(scn, _number(txn, partial), changed[0][1].noted_us - poll.zone_us)
             yield from self._events(changed, tx)
