@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +25,7 @@ from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.present_scn import PresentScn, present_scn
 from minercdc.schema.table import TableId, without_comments
 from minercdc.schema.table_filter import TableFilter
-from minercdc.stream.events import Progress, SchemaChange
+from minercdc.stream.events import Progress, SchemaChange, TransactionInfo
 
 _names = (f"fb{n}" for n in itertools.count())
 TABLES = (
@@ -68,6 +69,12 @@ def test_two_transactions_of_one_scn_stay_two(fresh_sandbox: SandboxProcess, mak
         admin.cursor().execute("call dbms_sandbox.meet_commits(2)")
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda session: session.commit(), (lab.app, two)))
+    stop, committed = threading.Event(), list[TransactionInfo]()
+    for event in lab.capture(run.tables).stream(run.position, stop):
+        if isinstance(event, Progress) and event.committed is not None:
+            committed.append(event.committed)
+            stop.set()
+    assert len(committed) == 2, "a stop leaves nothing out of an SCN that counts as delivered"
     run.to_now()
     assert sorted(map(len, run.transactions())) == [1, 2]
     two.close()
@@ -379,6 +386,8 @@ def test_after_a_pause_windows_are_cut_and_follow_each_other_at_once(
     assert [after[0] for _, _, after in run.changes("t")] == ["3", "4", "5", "6"]
     ends = {event.position.end for event in run.events if isinstance(event, Progress) and event.position}  # type: ignore[attr-defined]
     assert len(ends - {0}) >= 3
+    whole = [one.time_us for one in run.events if isinstance(one, Progress) and one.committed is None and one.time_us]
+    assert len(whole) <= 1, "a window that was cut is taken for all that there was, so the lag looks like none"
     admin.close()
 
 

@@ -17,6 +17,7 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab, Reader
 from tests.sandbox_capture.txlog_lab import TxlogLab, folded, names, txlog_lab
 
+from minercdc.capture.flashback.dictionary import Dictionary
 from minercdc.capture.txlog.adapter import _gap
 from minercdc.capture.txlog.noted import begin_after
 from minercdc.capture.txlog.position import TxlogPosition
@@ -24,7 +25,9 @@ from minercdc.capture.txlog.purge import purge, purged_up_to
 from minercdc.capture.txlog.reading import LogReader
 from minercdc.errors import ConfigError, LogGapError, TransientSourceError, UnknownSourceError
 from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.present_scn import PresentScn
 from minercdc.pipeline.engine import skip_sent
+from minercdc.schema.table import TableId
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
 from minercdc.stream.events import ChangeEvent, Event, Op, Progress, TransactionInfo
@@ -142,6 +145,42 @@ def test_what_is_committed_after_the_log_was_coalesced_waits_for_the_next_poll(
     assert len(since) >= 2
 
 
+def test_a_row_that_changes_all_the_time_comes_where_the_present_scn_is_not_exact(
+    lab: TxlogLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last change is always after an SCN of three seconds ago."""
+    lab.install()
+    run, old = Run(lab), lab.start()
+    monkeypatch.setattr(PresentScn, "read", lambda *_: old)
+    monkeypatch.setattr(PresentScn, "is_exact", False)
+    lab.run("insert into a values (1, 'x', 'N')")
+    lab.app.commit()
+    polls = itertools.count()
+    run.until(lambda: len(run.changes) == 1 or next(polls) > 20)
+    assert run.changes == [("u", "A", ("1",))]
+
+
+@pytest.mark.parametrize("damage", ["drop trigger a_databus_trg", "alter trigger a_databus_trg disable"])
+def test_a_trigger_that_was_away_is_named_once(lab: TxlogLab, caplog: pytest.LogCaptureFixture, damage: str) -> None:
+    lab.install()
+    run = Run(lab)
+    lab.run("insert into a values (1, 'x', 'N')", """insert into "b" ("Key") values (1)""")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 2 and not run.position.scn)
+    assert not caplog.text
+    lab.run(damage, "update a set v = 'unnoted'")
+    lab.app.commit()
+    lab.install()
+    lab.run("insert into a values (2, 'x', 'N')")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 3 and not run.position.scn)
+    lab.run("insert into a values (3, 'x', 'N')")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 4)
+    [record] = [one for one in caplog.records if one.levelname == "WARNING"]
+    assert "A: its trigger was missing, disabled or another version since SCN" in record.getMessage()
+
+
 def test_transactions_that_share_the_scn_of_a_chunks_end_all_come(lab: TxlogLab, sandbox: SandboxProcess) -> None:
     """Databus cuts a chunk at a number of rows, and its next query begins after the SCN that was cut through."""
     lab.install()
@@ -160,10 +199,21 @@ def test_transactions_that_share_the_scn_of_a_chunks_end_all_come(lab: TxlogLab,
             thread.join()
     lab.run("insert into a (id) values (9)")
     lab.app.commit()
+    stop, found = threading.Event(), list[Event]()
+    for event in lab.capture(Tables()).stream(run.position, stop):
+        found.append(event)
+        if isinstance(event, Progress) and event.committed is not None:
+            stop.set()
+    assert len([one for one in found if isinstance(one, ChangeEvent)]) == 3, (
+        "a stop leaves nothing out of an SCN that counts"
+    )
     run.until(lambda: len(run.changes) == 4)
     scns = [event.tx.commit_scn for event in run.events if isinstance(event, ChangeEvent) and event.tx]
     assert len(set(scns)) == 2
     assert sorted(key for _, _, key in run.changes) == [("0",), ("1",), ("2",), ("9",)]
+    ends = [one.time_us for one in run.events if isinstance(one, Progress) and one.committed is None]
+    assert not any(ends), "a chunk is taken for all that there was, so the lag looks like none"
+    run.until(lambda: bool(isinstance(run.events[-1], Progress) and run.events[-1].time_us and not run.position.scn))
     for session in sessions:
         session.close()
 
@@ -185,6 +235,30 @@ def test_a_view_that_vanishes_stops_the_stream_before_it_passes_a_change(lab: Tx
     if "rename" in damage:
         lab.run("alter table a2 rename to a")
     lab.install()
+    run.until(lambda: len(run.changes) == 3)
+
+
+def test_a_table_that_the_user_may_not_see_any_more_is_not_taken_for_dropped(
+    lab: TxlogLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.install()
+    run = Run(lab)
+    lab.run("insert into a values (1, 'x', 'N')", """insert into "b" ("Key") values (1)""")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 2)
+    real = Dictionary.refresh
+
+    def refresh(dictionary: Dictionary, connection: oracledb.Connection) -> frozenset[TableId]:
+        found = real(dictionary, connection)
+        dictionary.shapes = {table: shape for table, shape in dictionary.shapes.items() if table.table != "A"}
+        return found
+
+    lab.run("update a set v = 'y'")
+    lab.app.commit()
+    with monkeypatch.context() as patched:
+        patched.setattr(Dictionary, "refresh", refresh)
+        with pytest.raises(UnknownSourceError, match=r"A: the table is not visible but its view SY.A is valid"):
+            run.until(lambda: len(run.changes) == 3)
     run.until(lambda: len(run.changes) == 3)
 
 
@@ -249,6 +323,19 @@ def test_a_soft_delete_is_that_of_the_table_that_is_spelled_so(lab: TxlogLab) ->
         )
 
 
+def test_a_soft_delete_by_a_column_that_the_table_does_not_have_is_named(
+    lab: TxlogLab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.install()
+    lab.settings = {"minercdc.txlog.soft.delete": f"GONE:Y;{lab.schema}.A=GOEN:Y"}
+    run = Run(lab)
+    lab.run("insert into a values (1, 'x', 'Y')", """insert into "b" ("Key") values (1)""")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 2)
+    [record] = [one for one in caplog.records if one.levelname == "WARNING"]
+    assert "A has no column GOEN, so none of its rows counts as deleted" in record.getMessage()
+
+
 def test_large_values_come_as_they_are_stored(lab: TxlogLab) -> None:
     lab.run("create table large (id number(9) primary key, t clob, b blob)")
     lab.install()
@@ -292,7 +379,9 @@ def test_an_alert_ends_the_pause(lab: TxlogLab) -> None:
     assert time.monotonic() - began < 200
 
 
-def test_a_changed_table_comes_with_its_new_columns_once_it_is_installed_again(lab: TxlogLab) -> None:
+def test_a_changed_table_comes_with_its_new_columns_once_it_is_installed_again(
+    lab: TxlogLab, caplog: pytest.LogCaptureFixture
+) -> None:
     lab.install()
     run = Run(lab)
     lab.run("insert into a values (1, 'x', 'N')")
@@ -301,6 +390,7 @@ def test_a_changed_table_comes_with_its_new_columns_once_it_is_installed_again(l
     lab.run("alter table a add (more number default 5)", "insert into a (id) values (2)")
     lab.app.commit()
     run.until(lambda: len(run.changes) == 2)
+    assert caplog.text.count("its view SY$A does not show MORE, so changes come without") == 1
     lab.install()
     lab.run("insert into a (id) values (3)")
     lab.app.commit()

@@ -262,6 +262,19 @@ def test_what_is_missing_is_found_before_the_connector_starts(lab: TxlogLab) -> 
         assert list(removals(read_existing(lab.app)))
 
 
+@pytest.mark.parametrize(
+    ("damage", "state"), [("drop trigger a_databus_trg", "missing"), ("alter trigger a_databus_trg disable", "disabled")]
+)
+def test_a_connector_is_not_ready_without_a_trigger(lab: TxlogLab, damage: str, state: str) -> None:
+    lab.install()
+    needed = TxlogPrerequisites()
+    assert not list(needed.database(lab.app, lab.captured()))
+    lab.run(damage)
+    [finding] = needed.database(lab.app, lab.captured())
+    assert finding.blocking
+    assert f"A: its trigger A_DATABUS_TRG is {state}" in finding.problem
+
+
 def test_install_is_in_step_with_itself(lab: TxlogLab) -> None:
     said: list[str] = []
     install(lab.app, lab.captured(), said.append)

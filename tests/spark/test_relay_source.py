@@ -12,6 +12,7 @@ from tests.spark.test_direct import Target
 from tests.unit.relay.filling import Filling, change, insert
 from tests.unit.relay.test_http import serving
 
+from minercdc.lake.source.relay import RelayStream, Windows
 from minercdc.stream.events import Op
 
 if TYPE_CHECKING:
@@ -49,3 +50,22 @@ def test_a_query_reads_windows_and_goes_on_after_a_restart(spark: SparkSession, 
         filling.commit(complete=50)
         with pytest.raises(StreamingQueryException, match="does not hold the client's place"):
             target.run(stream(spark, url))
+
+
+def test_an_offset_never_goes_back_to_before_a_restart_of_the_relay(tmp_path: Path) -> None:
+    filling = Filling(tmp_path)
+    filling.buffer.start_after(5)
+    filling.put(insert(1, 10))
+    filling.commit(complete=10)
+    with serving(filling) as url:
+        planned = RelayStream(url, (), "earliest")
+        assert planned.latestOffset({"scn": 50}, None) == {"scn": 50}
+        assert planned.latestOffset() == {"scn": 10}
+        assert planned.partitions({"scn": 5}, {"scn": 50}) == [Windows(5, 50)]
+        assert planned.latestOffset() == {"scn": 50}
+        planned.prepareForTriggerAvailableNow()
+        assert RelayStream(url, (), "earliest").latestOffset({"scn": 5}, None) == {"scn": 10}
+        filling.put(insert(2, 60))
+        filling.commit(complete=60)
+        assert planned.latestOffset({"scn": 50}, None) == {"scn": 50}
+        assert RelayStream(url, (), "earliest").latestOffset({"scn": 50}, None) == {"scn": 60}

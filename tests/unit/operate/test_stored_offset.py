@@ -117,7 +117,6 @@ def offset_of(pdbs: list[str], adapter: str = "logminer") -> Offset:
         (offset_of(["A", "B"]), "A, B", ""),
         (offset_of(["A", "B", "C"]), "A, B", ""),
         (offset_of([]), "A", ""),
-        (offset_of([], "flashback"), "A", ""),
         (offset_of(["A", "B"]), "A, B, C", "C: added since the offset was stored"),
         (
             offset_of(["A", "B"]),
@@ -137,6 +136,16 @@ def test_an_offset_of_other_databases_is_found(tmp_path: Path, stored: Offset | 
     )
 
 
+def test_an_offset_of_another_adapter_is_found_unless_it_is_handed_over(tmp_path: Path) -> None:
+    stored = offset_of([], "flashback")
+    store(tmp_path, json.dumps({"offset": offset_to_bytes(stored).decode(), "length": 0}))
+    (finding,) = offset_findings(configured(tmp_path, "A"))
+    assert finding.blocking
+    assert "adapter=logminer cannot continue from the stored position of flashback" in finding.problem
+    assert "minercdc.handover.scn" in finding.fix
+    assert not list(offset_findings(configured(tmp_path, "A", **{"minercdc.handover.scn": "10"})))
+
+
 def test_an_offset_that_cannot_be_read_blocks_and_one_that_cannot_be_reached_is_not_examined(tmp_path: Path) -> None:
     config = configured(tmp_path, "A")
     store(tmp_path, "no JSON")
@@ -154,7 +163,7 @@ def store(directory: Path, text: str) -> None:
     (directory / "lines.jsonl.offset").write_text(text)
 
 
-def configured(directory: Path, names: str) -> ConnectorConfig:
+def configured(directory: Path, names: str, **more: str) -> ConnectorConfig:
     given = {
         "topic.prefix": "p",
         "database.hostname": "h",
@@ -165,4 +174,4 @@ def configured(directory: Path, names: str) -> ConnectorConfig:
         "debezium.sink.type": "json",
         "minercdc.sink.path": str(directory / "lines.jsonl"),
     }
-    return parse_properties(given)
+    return parse_properties(given | more)

@@ -19,6 +19,7 @@ from minercdc.capture.logminer.sql_redo.decoding import DecodingOptions, Transac
 from minercdc.capture.logminer.tables.captured_tables import ShapeTracker
 from minercdc.config.load import parse_properties
 from minercdc.errors import SinkError
+from minercdc.messages.large_records import LargeRecords
 from minercdc.messages.topics import TopicNames
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
@@ -80,10 +81,10 @@ class Cluster:
         self.taken.append((topic, value, key, partition, tuple(headers or ())))
 
 
-def sink_of(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> KafkaSink:
+def sink_of(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, large: LargeRecords | None = None) -> KafkaSink:
     monkeypatch.setattr(KafkaSink, "check_owner", lambda _: None)
     monkeypatch.setattr(Ownership, "claim", lambda *_: None)
-    return KafkaSink(cast(KafkaClient, cluster), TopicNames(parse_properties(NEEDED)), "n", Ownership("n"))
+    return KafkaSink(cast(KafkaClient, cluster), TopicNames(parse_properties(NEEDED)), "n", Ownership("n"), large)
 
 
 def records() -> Any:
@@ -125,6 +126,17 @@ def test_a_record_that_is_too_large_is_named(monkeypatch: pytest.MonkeyPatch) ->
     cluster.refused = 11
     with pytest.raises(SinkError, match=f"a record of {len(written[11].value or b'')} bytes is larger"):
         sink_of(cluster, monkeypatch).write_run(written)
+
+
+def test_a_large_structure_stays_in_the_schema_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it, a restart would decode rows by the structure before."""
+    history = TopicNames(parse_properties(NEEDED)).schema_history
+    cluster, written = Cluster(100), [Record(history, None, b"x" * 11, partition=0), Record("t", b"k", b"x" * 11)]
+    sink = sink_of(cluster, monkeypatch, LargeRecords(10, None, "dead"))
+    for record in written:
+        sink.write(record)
+    assert [topic for topic, *_ in cluster.taken] == [history, "dead"]
+    assert cluster.taken[0] == shown(written)[0]
 
 
 def test_other_records_are_written_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:

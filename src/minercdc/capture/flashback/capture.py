@@ -171,7 +171,7 @@ class FlashbackCapture:
         if opened.before or opened.transactions or opened.incremental:
             yield self._progress(position, None, 0)
         for place, versions in opened.transactions:
-            if stop.is_set():
+            if stop.is_set() and not (position.done and position.done[0] == place[0]):  # else that SCN counts as delivered
                 return position
             tx = _transaction(place, versions)
             yield from self._events(self._ordered(versions), tx)
@@ -180,7 +180,8 @@ class FlashbackCapture:
         for table, found in sorted(opened.incremental.items()):
             yield from self._rows(table, found, position.end - 1, opened.time_us)
         position = FlashbackPosition(position.end, demoted=opened.after, of=position.of)
-        yield Progress(position, Scn(position.next - 1), opened.time_us)
+        # The time is the present, of which a window that was cut is not the end.
+        yield Progress(position, Scn(position.next - 1), 0 if self._ends.is_cut else opened.time_us)
         return position
 
     def _open(self, position: FlashbackPosition, stop: StopFlag) -> Generator[Event, None, _Opened | None]:

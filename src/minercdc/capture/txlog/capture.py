@@ -24,7 +24,8 @@ from minercdc.capture.flashback.dictionary import Dictionary
 from minercdc.capture.flashback.shapes import announce, follow, version_of
 from minercdc.capture.position_json import loaded
 from minercdc.capture.txlog.alert import AlertWatch
-from minercdc.capture.txlog.names import PURGED, SOURCES, view_of
+from minercdc.capture.txlog.names import PURGED, SINCE, SOURCES, view_of
+from minercdc.capture.txlog.noted import read_since
 from minercdc.capture.txlog.position import TxlogPosition
 from minercdc.capture.txlog.purge import gap_after, purged_up_to
 from minercdc.capture.txlog.reading import ChangedRow, LogReader, microseconds
@@ -46,9 +47,11 @@ from minercdc.stream.offset import JsonValue, Position
 _log = logging.getLogger(__name__)
 
 _VIEWS = "SELECT TABLE_NAME, COLUMN_NAME FROM ALL_TAB_COLUMNS WHERE OWNER = :owner AND TABLE_NAME LIKE 'SY$%'"
+_VALID = "SELECT OBJECT_NAME FROM ALL_OBJECTS WHERE OWNER = :owner AND OBJECT_TYPE = 'VIEW' AND STATUS = 'VALID' AND OBJECT_NAME LIKE 'SY$%'"
 _AGAIN = 1 << 48
 """A transaction that an earlier run delivered in part is delivered again, as its rows may have changed since: under another
 id each time, TXN and a multiple of this, since what the former id delivered is left out by the numbers of its rows."""
+_STALE_US = 3_000_000  # how old an SCN may be that is not exact
 _MOST_TIMES = 0xFFFF  # then ids begin again: only the last one must be another
 
 
@@ -61,6 +64,7 @@ class _Poll:
     :param rows: of each table, in the order of the tables' bits.
     :param zone_us: how far the database host's time is ahead of UTC, microseconds.
     :param time_us: when the poll began, microseconds since the epoch in UTC.
+    :param complete_us: source time up to which all commits are in it; 0 when that is not known, as of a chunk.
     """
 
     present: int
@@ -68,6 +72,7 @@ class _Poll:
     rows: Sequence[tuple[TableSchema, list[ChangedRow]]]
     zone_us: int
     time_us: int
+    complete_us: int
 
 
 class TxlogCapture:
@@ -95,6 +100,7 @@ class TxlogCapture:
         self._connect, self._tables, self._config = connect, tables, config
         self._rules: dict[TableId, SoftDelete | None] = {}
         self._rules_of = -1  # generation of the tables
+        self._mined = mined
         self._lobs = shared.lob_enabled
         self._tick = shared.poll_interval_ms / 1000
         self._split = split
@@ -103,7 +109,9 @@ class TxlogCapture:
         self._connection = KeptConnection(connect)
         self._alerts: AlertWatch | None = None
         self._unseen: frozenset[TableId] = frozenset()
-        self._purgeable = False
+        self._left_out: dict[TableId, frozenset[str]] = {}
+        self._unnoted: frozenset[TableId] = frozenset()
+        self._purgeable = self._says_since = False
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> TxlogPosition:
         """The position that `TxlogPosition.to_json` made `saved` of. Raises ConfigError for anything else, such as one of another
@@ -172,7 +180,7 @@ class TxlogCapture:
                 yield announce(self._tables, schema, position.since + 1, poll.time_us)
         partial = self._split()
         for scn, txn, changed in _transactions(poll, position.place):
-            if stop.is_set():
+            if stop.is_set() and scn > position.scn:  # else more was committed at the SCN, which counts as delivered
                 return position, False
             tx = _transaction(scn, _number(txn, partial), changed[0][1].noted_us - poll.zone_us)
             yield from self._events(changed, tx)
@@ -180,7 +188,7 @@ class TxlogCapture:
             yield Progress(position, Scn(max(position.since, scn - 1)), tx.commit_us, committed=tx)
         since = max(poll.until if poll.until is not None else poll.present, position.since)
         position = replace(position, since=since) if position.scn > since else TxlogPosition(since, of=position.of)
-        yield Progress(position, Scn(since), poll.time_us)
+        yield Progress(position, Scn(since), poll.complete_us)
         return position, poll.until is not None
 
     def _poll(
@@ -191,12 +199,18 @@ class TxlogCapture:
         self._watch(owner)
         clock, zone = host_clock(connection)
         present = int(self._present.read(connection))
+        if not self._present.is_exact:
+            # A row that changes again every second or two would always be after an SCN of three seconds ago.
+            reader.coalesce(connection)
+            present = max(present, reader.newest(connection))
         reader.coalesce(connection)
         try:
             with oracle_errors("beginning a read-only transaction"), connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION READ ONLY")
             if self._purgeable and (gap := gap_after(position, purged_up_to(connection, owner))):
                 raise gap
+            if self._says_since:
+                self._warn_unnoted(read_since(connection, owner), position)
             until = reader.chunk_end(connection, position.since, present, self._config.minercdc_txlog_chunk_rows)
             end = present if until is None else until
             bits = reader.bits(connection)
@@ -209,7 +223,29 @@ class TxlogCapture:
             with suppress(oracledb.Error, OSError):
                 connection.rollback()
         zone_us = int(zone.total_seconds()) * 1_000_000
-        return _Poll(present, until, rows, zone_us, microseconds(clock) - zone_us)
+        time_us = microseconds(clock) - zone_us
+        complete_us = 0 if until is not None else time_us - (0 if self._present.is_exact else _STALE_US)
+        return _Poll(present, until, rows, zone_us, time_us, complete_us)
+
+    def _warn_unnoted(self, since: Mapping[str, int | None], position: TxlogPosition) -> None:
+        """Log a warning for each table that was captured until now and whose trigger was missing, disabled or another since, once for
+        as long as the log may lack transactions after `position`. `minercdc txlog purge` moves no SCN beyond it.
+
+        :param since: as of `noted.read_since`.
+        """
+        found = frozenset(
+            known.id
+            for known in self._tables
+            if known.id.table in since and ((scn := since[known.id.table]) is None or scn > position.whole_scn)
+        )
+        for table in sorted(found - self._unnoted):
+            _log.warning(
+                "%s: its trigger was missing, disabled or another version since SCN %d, so rows that were changed meanwhile may not have been"
+                " captured; after minercdc txlog install CONFIG take an incremental snapshot of the table",
+                table,
+                position.whole_scn,
+            )
+        self._unnoted = found
 
     def _owner(self, shapes: Mapping[TableId, TableSchema]) -> str:
         owners = sorted({table.schema for table in shapes})
@@ -226,7 +262,7 @@ class TxlogCapture:
 
     def _shapes(self, connection: oracledb.Connection) -> dict[TableId, TableSchema]:
         """The captured tables that have a view, with those columns that it shows. A warning names a table without one,
-        once for as long as it has none."""
+        once for as long as it has none; so it does columns that a view does not show."""
         self._dictionary.refresh(connection)
         shown: dict[str, set[str]] = {}
         owners = {table.schema for table in self._dictionary.shapes}
@@ -234,7 +270,9 @@ class TxlogCapture:
             for owner in sorted(owners):
                 for view, column in cursor.execute(_VIEWS, {"owner": owner}):
                     shown.setdefault(f"{owner}.{view}", set()).add(column)
-        self._purgeable = any(PURGED in shown.get(f"{owner}.{SOURCES}", ()) for owner in owners)
+        self._purgeable, self._says_since = (
+            any(name in shown.get(f"{owner}.{SOURCES}", ()) for owner in owners) for name in (PURGED, SINCE)
+        )
         found: dict[TableId, TableSchema] = {}
         for table, schema in self._dictionary.shapes.items():
             columns = shown.get(f"{table.schema}.{view_of(table.table)}")
@@ -242,6 +280,8 @@ class TxlogCapture:
                 found[table] = _limited(schema, columns)
         unseen = frozenset(self._dictionary.shapes.keys() - found.keys())
         self._refuse_hidden(unseen)
+        self._refuse_ungranted(connection)
+        self._warn_left_out(found)
         for table in sorted(unseen - self._unseen):
             _log.warning(
                 "%s has no view %s: its changes are not captured; run minercdc txlog install CONFIG",
@@ -250,6 +290,45 @@ class TxlogCapture:
             )
         self._unseen = unseen
         return found
+
+    def _warn_left_out(self, found: Mapping[TableId, TableSchema]) -> None:
+        left_out = {}
+        for table, schema in found.items():
+            shown = {column.name for column in schema.columns}
+            if hidden := frozenset(one.name for one in self._dictionary.shapes[table].columns if one.name not in shown):
+                left_out[table] = hidden
+                if hidden != self._left_out.get(table):
+                    _log.warning(
+                        "%s: its view %s does not show %s, so changes come without: run minercdc txlog install CONFIG, and take an incremental"
+                        " snapshot of the table for rows that were changed before",
+                        table,
+                        view_of(table.table),
+                        ", ".join(sorted(hidden)),
+                    )
+        self._left_out = left_out
+
+    def _refuse_ungranted(self, connection: oracledb.Connection) -> None:
+        """Raises UnknownSourceError when a table that was captured until now is not in the dictionary, but its view is valid: then
+        the table is there, and the user may not see it any more. The view of one that was dropped is invalid."""
+        ids = {shape.object_id for shape in self._dictionary.shapes.values() if shape.object_id}
+        gone = [
+            known.id
+            for known in self._tables
+            if known.id not in self._dictionary.shapes
+            and known.object_id not in ids
+            and self._mined.includes(known.id.schema, known.id.table)
+        ]
+        valid: set[tuple[str, str]] = set()
+        with oracle_errors("looking for the views"), connection.cursor() as cursor:
+            for owner in sorted({table.schema for table in gone}):
+                valid |= {(owner, name) for (name,) in cursor.execute(_VALID, {"owner": owner})}
+        hidden = sorted(table for table in gone if (table.schema, view_of(table.table)) in valid)
+        if hidden:
+            raise UnknownSourceError(
+                f"{', '.join(map(str, hidden))}: the table is not visible but its view {view_of(hidden[0].table)} is valid, so its"
+                " changes would be passed over",
+                hint="GRANT SELECT on the table to database.user.",
+            )
 
     def _refuse_hidden(self, unseen: frozenset[TableId]) -> None:
         """Raises UnknownSourceError when one of these tables, which have no view, is in `tables` under its name or object id:
@@ -282,19 +361,31 @@ class TxlogCapture:
                 seq,
             )
 
-    def _soft_delete(self, table: TableId) -> SoftDelete | None:
-        """The rule by which rows of a table count as deleted; None for none."""
+    def _soft_delete(self, schema: TableSchema) -> SoftDelete | None:
+        """The rule by which rows of a table count as deleted; None for none, and where the table does not have the rule's column: a
+        warning says so if the rule names the table."""
+        table = schema.id
         if self._tables.generation != self._rules_of:
             self._rules.clear()
             self._rules_of = self._tables.generation
         if table not in self._rules:
             rules = self._config.minercdc_txlog_soft_delete
             known = {table, *(one.id for one in self._tables)}
-            self._rules[table] = given_for(rules, table, known) or rules.get("*")
+            own = given_for(rules, table, known)
+            rule = own or rules.get("*")
+            if rule is not None and all(one.name.upper() != rule.column.upper() for one in schema.columns):
+                if own is not None:
+                    _log.warning(
+                        "minercdc.txlog.soft.delete: %s has no column %s, so none of its rows counts as deleted",
+                        table,
+                        own.column,
+                    )
+                rule = None
+            self._rules[table] = rule
         return self._rules[table]
 
     def _is_deleted(self, schema: TableSchema, changed: ChangedRow) -> bool:
-        rule = self._soft_delete(schema.id)
+        rule = self._soft_delete(schema)
         if rule is None:
             return False
         for column, value in zip(schema.columns, changed.row, strict=True):

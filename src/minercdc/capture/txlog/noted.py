@@ -34,11 +34,17 @@ def noted_since(connection: oracledb.Connection, tables: Sequence[TableId]) -> d
             cursor.execute(_HAS_SINCE, {"owner": owner, "name": SOURCES, "col": SINCE})
             if not (cursor.fetchone() or (0,))[0]:
                 continue
-            names = {table.table: table for table in tables if table.schema == owner}
-            for name, scn in cursor.execute(f"SELECT NAME, TO_CHAR({SINCE}) FROM {quoted(owner)}.{quoted(SOURCES)}"):
-                if name in names:
-                    found[names[name]] = None if scn is None else int(scn)
+            since = read_since(connection, owner)
+            found |= {table: since[table.table] for table in tables if table.schema == owner and table.table in since}
     return found
+
+
+def read_since(connection: oracledb.Connection, owner: str) -> dict[str, int | None]:
+    """Of each source of a schema by the table's name, the SCN from which on all its transactions are noted; None while `install`
+    has not ended. SY$SOURCES has the column SINCE_SCN. Raises as `codes.classify`."""
+    with oracle_errors(f"reading {SOURCES}"), connection.cursor() as cursor:
+        rows = cursor.execute(f"SELECT NAME, TO_CHAR({SINCE}) FROM {quoted(owner)}.{quoted(SOURCES)}")
+        return {name: None if scn is None else int(scn) for name, scn in rows}
 
 
 def begin_after(context: CaptureContext, scn: int) -> int:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import oracledb
 
-from minercdc.capture.txlog.names import CORE, LOG, MOST_SOURCES, SOURCES, quoted, view_of
+from minercdc.capture.txlog.names import CORE, LOG, MOST_SOURCES, SOURCES, quoted, trigger_of, view_of
 from minercdc.capture.txlog.noted import noted_since
 from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.finding import Finding, Severity
-from minercdc.schema.table import TableSchema
+from minercdc.oracle.scn import one_row
+from minercdc.schema.table import TableId, TableSchema
 
+_TRIGGERS = "SELECT TRIGGER_NAME, STATUS FROM ALL_TRIGGERS WHERE OWNER = :owner"
 _INSTALL = "minercdc txlog install CONFIG, as the owner of the tables; minercdc txlog check CONFIG lists what is missing"
 
 
@@ -25,8 +27,8 @@ class TxlogPrerequisites:
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """Blocking findings: tables are of several schemas (then it is the only one), or too many; for each table, that its
-        installation has not ended, or that it cannot be read through its view; where each can, that SY$SOURCES cannot be
-        read.
+        installation has not ended, that its trigger is disabled or missing (where the user is the owner, or may see triggers),
+        or that it cannot be read through its view; where each can, that SY$SOURCES cannot be read.
 
         :raises SourceError, PrerequisiteError: the dictionary cannot be read.
         :raises TransientSourceError: the connection was lost.
@@ -47,7 +49,9 @@ class TxlogPrerequisites:
                 f"{len(tables)} tables are captured, but {LOG} can record at most {MOST_SOURCES}",
                 "Leave tables out.",
             )
-        yield from _unfinished(connection, tables)
+        since = noted_since(connection, [one.id for one in tables])
+        yield from _unfinished(since)
+        yield from _without_trigger(connection, [table for table, scn in since.items() if scn is not None])
         refused = False
         for table in tables:
             owner, view = quoted(table.id.schema), quoted(view_of(table.id.table))
@@ -95,12 +99,32 @@ def _finding(problem: str, *views: str) -> Finding:
     return Finding("txlog", Severity.MISSING, problem, _INSTALL + grants)
 
 
-def _unfinished(connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-    for table, since in noted_since(connection, [one.id for one in tables]).items():
+def _unfinished(noted: Mapping[TableId, int | None]) -> Iterator[Finding]:
+    for table, since in noted.items():
         if since is None:
             yield Finding(
                 "txlog",
                 Severity.MISSING,
                 f"{table}: minercdc txlog install has not finished: transactions that began before its trigger may be open, and are not recorded",
                 "Run minercdc txlog install CONFIG again and wait until it finishes.",
+            )
+
+
+def _without_trigger(connection: oracledb.Connection, tables: Sequence[TableId]) -> Iterator[Finding]:
+    """A finding for each table whose trigger notes nothing. Another user than the owner may not see triggers: then one that is not
+    found may be there."""
+    if not tables:
+        return
+    [user] = one_row(connection, "SELECT USER FROM DUAL", "reading the user")
+    owner = tables[0].schema
+    with oracle_errors("looking for the triggers"), connection.cursor() as cursor:
+        status = dict[str, str](cursor.execute(_TRIGGERS, {"owner": owner}).fetchall())
+    for table in tables:
+        found = status.get(trigger_of(table.table), "missing" if user == owner else "ENABLED")
+        if found != "ENABLED":
+            yield Finding(
+                "txlog",
+                Severity.MISSING,
+                f"{table}: its trigger {trigger_of(table.table)} is {found.lower()}, so changes are not recorded",
+                f"{_INSTALL}. Take an incremental snapshot of the table if its rows were changed meanwhile.",
             )

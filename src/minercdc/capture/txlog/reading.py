@@ -17,7 +17,7 @@ from typing import Any
 
 import oracledb
 
-from minercdc.capture.txlog.names import COLUMN, CORE, LOG, SOURCES, quoted, view_of
+from minercdc.capture.txlog.names import COLUMN, CORE, INFINITY, LOG, SOURCES, quoted, view_of
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.fetching.rows import LARGE_COLUMNS, RowConverter, exact_values, selected_columns
 from minercdc.oracle.scn import one_row
@@ -71,6 +71,11 @@ class LogReader:
         sql = f"SELECT TO_CHAR(MAX(CASE WHEN R <= :most THEN SCN END)), COUNT(*) FROM ({numbered}) WHERE R <= :most + 1"
         last, count = one_row(connection, sql, "counting transactions", since=since, until=until, most=rows)
         return int(last) if int(count) > rows else None
+
+    def newest(self, connection: oracledb.Connection) -> int:
+        """The highest commit SCN in the log, 0 for none. The database has come to it. Raises as `codes.classify`."""
+        sql = f"SELECT TO_CHAR(MAX(TX.SCN)) FROM {self._log} TX WHERE TX.SCN < {INFINITY}"
+        return int(one_row(connection, sql, "reading the newest SCN of the log")[0] or 0)
 
     def bits(self, connection: oracledb.Connection) -> dict[str, int]:
         """The bit of each source in SY$SOURCES, by the table's name. Raises as `codes.classify`."""

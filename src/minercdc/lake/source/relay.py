@@ -1,5 +1,6 @@
 """`spark.readStream.format("minercdc.relay")`: a relay's windows as a stream. An offset is the SCN of the last window that was
-read, so that a batch holds whole transactions, and the same ones when it is run again.
+read, so that a batch holds whole transactions, and the same ones when it is run again. A relay that was started again may not know its
+windows yet: the offset stays then, as each window that it went back over would come twice.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ from minercdc.relay.client.checkpoint import Checkpoint
 from minercdc.relay.client.connection import Connection, SourceInfo
 from minercdc.relay.events.event import RelayEvent, whole_events
 from minercdc.relay.events.values import row_reader
+
+try:
+    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+except ImportError:  # before Spark 4.2
+    SupportsTriggerAvailableNow = object
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -77,13 +83,15 @@ class Windows(InputPartition):  # type: ignore[misc]  # PySpark has no types
     end: int
 
 
-class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has no types
+class RelayStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]  # PySpark has no types
     """Plans and reads batches. What calls the relay raises LakeError when it does not answer, RelayError when it refuses."""
 
     def __init__(self, url: str, sources: tuple[str, ...], begin: str) -> None:
         self._url = url
         self._wanted = sources
         self._begin = begin
+        self._reached = -1  # the highest SCN that a batch of this run was planned with
+        self._last: int | None = None  # with Trigger.AvailableNow
 
     def initialOffset(self) -> dict[str, int]:
         """The offset at which a query without a checkpoint begins, as `startingPosition` says. Waits up to a minute for a relay
@@ -100,10 +108,19 @@ class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has 
                 raise LakeError(f"the relay {self._url} does not know the start of its stream yet")
             time.sleep(0.2)
 
-    def latestOffset(self) -> dict[str, int]:
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Note the relay's newest window: no later batch goes beyond it."""
+        self._last = self._info()["maxScn"]
+
+    def latestOffset(self, start: dict[str, int] | None = None, limit: object = None) -> dict[str, int]:
         """The SCN of the relay's newest window, as an offset; of a relay without windows, the one that it begins after, -1
-        before it knows that."""
-        return {"scn": self._info()["maxScn"]}
+        before it knows that. Never less than `start`, nor than where a batch of this run ended.
+
+        :param start: where the next batch begins; None from Spark before 4.2, which does not say.
+        :param limit: not used: a batch has all windows.
+        """
+        newest = self._info()["maxScn"] if self._last is None else self._last
+        return {"scn": max(newest, self._reached, start["scn"] if start else -1)}
 
     def _info(self) -> dict[str, Any]:
         try:
@@ -113,8 +130,8 @@ class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has 
             raise LakeError(f"the relay {self._url} does not answer: {error}") from None
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Windows]:
-        """One partition, which keeps the order. After a restart of the relay, `end` may be less than `start`: then there is
-        nothing."""
+        """One partition, which keeps the order; none where `end` is not after `start`."""
+        self._reached = max(self._reached, start["scn"], end["scn"])
         return [Windows(start["scn"], end["scn"])] if end["scn"] > start["scn"] else []
 
     def read(self, partition: Windows) -> Iterator[tuple[Any, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -70,7 +71,8 @@ class AvroFormat:
             avro = avro_schema(connect, self._naming, meta_data=self._meta_data)
             text = avro_text(avro)
             if (topic, text) not in self._identities:
-                name, same = str(connect.get("name") or ""), partial(_same, avro=avro)
+                whole = avro if self._meta_data else avro_schema(connect, self._naming)
+                name, same = str(connect.get("name") or ""), partial(_same, avro=whole)
                 ask = partial(self.schemas.identity, topic, name, SchemaText(text), same)
                 self._identities[topic, text] = self._refusals.asked((topic, text), ask)
         except RecordSchemaError as error:
@@ -79,9 +81,17 @@ class AvroFormat:
 
 
 def _same(other: str, avro: Any) -> bool:
-    """Whether two schemas have the same fields; False where the other one is none of Avro."""
+    """Whether two schemas have the same fields, and say nothing of a value that differs: a reader takes its scale, or unit, from the
+    registered one. False where the other one is none of Avro.
+
+    :param avro: ours, with Connect's properties.
+    """
     try:
-        return bool(_fields(json.loads(other)) == _fields(avro))
+        found = json.loads(other)
+        if _fields(found) != _fields(avro):
+            return False
+        pairs = zip(_meanings(found), _meanings(avro), strict=True)
+        return not any(theirs[what] != ours[what] for theirs, ours in pairs for what in theirs.keys() & ours.keys())
     except (AttributeError, KeyError, TypeError, ValueError):  # the subject may hold Protobuf, or JSON Schema
         return False
 
@@ -96,3 +106,22 @@ def _fields(avro: Any) -> Any:
         return [avro["name"], [[field["name"], _fields(field["type"])] for field in avro["fields"]]]
     inner = avro.get("items", avro.get("values"))
     return avro["type"] if inner is None else [avro["type"], _fields(inner)]
+
+
+def _meanings(avro: Any) -> Iterator[dict[str, Any]]:
+    """What a schema says of the values of each plain type in it, in order: of schemas with the same fields the same number."""
+    if isinstance(avro, list):
+        for branch in avro:
+            yield from _meanings(branch)
+    elif not isinstance(avro, dict):
+        yield {}
+    elif avro["type"] == "record":
+        for field in avro["fields"]:
+            yield from _meanings(field["type"])
+    elif (inner := avro.get("items", avro.get("values"))) is not None:
+        yield from _meanings(inner)
+    else:
+        said = {what: avro[what] for what in ("logicalType", "connect.name") if what in avro}
+        if said.get("logicalType") == "decimal":
+            said["scale"] = int(avro.get("scale", 0))
+        yield said

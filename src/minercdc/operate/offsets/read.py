@@ -19,7 +19,7 @@ from typing import Any
 from minercdc.capture.adapter import Adapter
 from minercdc.capture.database_identity import other_pdbs
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.registry import adapter_factory
+from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.capture.table_selection import table_filters, table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, MinerCdcError, SchemaHistoryError, SinkError
@@ -149,8 +149,9 @@ def position_of(config: ConnectorConfig, offset: Offset) -> Position | None:
 
 def offset_findings(config: ConnectorConfig) -> Iterator[Finding]:
     """What a start would have against the stored offset before it connects to the database, at most one finding: it cannot be
-    read, or is of other pluggable databases than are captured now. Where Kafka or the files cannot be reached it is not examined,
-    which is a finding, too. None without an offset, and for one of an adapter whose positions this one cannot go on from.
+    read, is of other pluggable databases than are captured now, or of an adapter whose positions this one cannot go on from, without
+    `minercdc.handover.scn`. Where Kafka or the files cannot be reached it is not examined, which is a finding, too. None without an
+    offset.
 
     :raises ConfigError: as `TopicNames`, and for an unknown adapter.
     """
@@ -166,10 +167,13 @@ def offset_findings(config: ConnectorConfig) -> Iterator[Finding]:
         yield Finding("stored-offset", Severity.UNKNOWN, problem, error.hint or "Try it again.")
         return
     family = adapter_factory(config.database.database_connection_adapter).family
-    if offset is None or adapter_factory(offset.adapter).family != family:
+    if offset is None:
         return
-    capture = adapter_of(config).capture
     try:
+        if adapter_factory(offset.adapter).family != family:
+            adopt(offset, config.database.database_connection_adapter, handover_scn=config.capture.minercdc_handover_scn)
+            return
+        capture = adapter_of(config).capture
         for saved in (offset.position, offset.snapshot.start if offset.snapshot else None):
             if saved is not None:
                 capture.load_position(saved)

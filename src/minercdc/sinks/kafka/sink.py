@@ -62,7 +62,8 @@ class KafkaSink:
 
     :param name: of the connector: key of its offset, and part of its transactional id.
     :param ownership: the claim of this process.
-    :param large: what is sent in place of records that are too large; None: Kafka refuses them.
+    :param large: what is sent in place of records that are too large; None: Kafka refuses them. Those that a restart reads (schema
+        history, open transactions) are sent as they are in any case.
     :raises DeliveryError, FencedError, SinkError: Kafka cannot be used, or another process has claimed the name.
     """
 
@@ -85,6 +86,7 @@ class KafkaSink:
             None  # topic and error of a record that Kafka does not take as it is
         )
         self._one_partition = {topics.schema_changes, topics.schema_history, topics.notifications, topics.heartbeats}
+        self._read_again = {topics.offsets, topics.schema_history, topics.open_transactions}
         self._seen: set[str] = set()
         client.ensure_topic(topics.offsets, partitions=1, compacted=True)
         if topics.has_history:
@@ -132,7 +134,11 @@ class KafkaSink:
         """
         if not self._open:
             self._begin()
-        if self._large is not None and self._large.is_large(record.key, record.value):
+        if (
+            self._large is not None
+            and record.topic not in self._read_again
+            and self._large.is_large(record.key, record.value)
+        ):
             record = self._large.replaced(record)
         self._make_topic(record.topic)
         partition = -1 if record.partition is None else record.partition

@@ -15,6 +15,7 @@ from tests.unit.messages.formats.test_plain import document
 from minercdc.errors import RecordSchemaError, SinkError
 from minercdc.messages.avro.records import AvroFormat
 from minercdc.messages.avro.schema import avro_schema, avro_text
+from minercdc.messages.formats.connect import DECIMAL
 from minercdc.messages.formats.converting import Side
 from minercdc.messages.protobuf.records import ProtobufFormat
 from minercdc.messages.protobuf.schema import ProtobufOptions
@@ -123,6 +124,29 @@ def test_the_schema_of_an_id_that_is_given_has_to_have_the_fields() -> None:
             RecordSchemaError, match=r"schema of id 77 has different fields from the table(.|\n)*use\.schema\.id"
         ):
             side.rewritten("t", document(ROW, {"ID": 1}))
+
+
+def _row_of(**meaning: Any) -> str:
+    """A schema of rows with one amount in bytes, or without anything said of them."""
+    kind = {"type": "bytes", **meaning} if meaning else "bytes"
+    return json.dumps({"type": "record", "name": "Row", "fields": [{"name": "A", "type": kind}]})
+
+
+@pytest.mark.parametrize("meta_data", [True, False])
+def test_a_schema_that_reads_values_otherwise_is_not_written_with(meta_data: bool) -> None:
+    """Bytes of another scale would be read as a number a hundred times as large, without an error."""
+    decimal = {"name": DECIMAL, "parameters": {"scale": "2", "connect.decimal.precision": "9"}}
+    row = {"type": "struct", "name": "Row", "fields": [{"type": "bytes", "field": "A", **decimal}]}
+    said = {"logicalType": "decimal", "precision": 12}
+    for theirs in (_row_of(), _row_of(**said, scale=2), _row_of(**said, scale=2, **{"connect.name": DECIMAL})):
+        with registry_server(partial(_latest, theirs)) as server:
+            side = Side(AvroFormat(confluent(server.address, use_latest=True), meta_data=meta_data))
+            assert side.rewritten("t", document(row, {"A": "AQ=="}))[5:] == b"\x02\x01"
+    for theirs in (_row_of(**said, scale=4), _row_of(**said), _row_of(**{"connect.name": "io.debezium.data.Bits"})):
+        with registry_server(partial(_latest, theirs)) as server:
+            side = Side(AvroFormat(confluent(server.address, use_latest=True), meta_data=meta_data))
+            with pytest.raises(RecordSchemaError, match="has different fields from the table"):
+                side.rewritten("t", document(row, {"A": "AQ=="}))
 
 
 def test_imports_are_registered_but_not_where_the_newest_schema_is_used() -> None:
