@@ -489,6 +489,8 @@ def test_a_table_that_was_excluded_for_a_time_is_read_again_or_named(lab: Lab, w
         lab.execute("DELETE FROM U WHERE ID = 0", "UPDATE U SET V = 'new' WHERE ID = 1", "INSERT INTO T VALUES (10, 'x')")
         lab.topics.await_records(lab.topic(), 4)
         connector.stop_in_order()
+    said = lab.minercdc("check", str(both)).output
+    assert ("U is captured again: its changes since SCN" in said) == (wanted == "none"), said
     with lab.run(both, log="again.log") as connector:
         if wanted == "none":
             assert connector.await_log(rf"{lab.schema}\.U is captured again: .*execute-snapshot --collection \S+\.U")

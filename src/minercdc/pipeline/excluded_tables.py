@@ -30,12 +30,14 @@ class Again:
     name: str
     scn: int
 
+    @property
+    def problem(self) -> str:
+        """What its topic lacks."""
+        return f"{self.name} is captured again: its changes since SCN {self.scn}, when it was excluded, are not published"
+
     def warning(self) -> str:
-        """What its topic lacks, for the log, with the command that has its rows read."""
-        return (
-            f"{self.table} is captured again: its changes since SCN {self.scn}, when it was excluded, are not published."
-            f"  To read its rows: {how_to_read(self.table)}  Those that were deleted meanwhile stay in its topic."
-        )
+        """The problem, for the log, with the command that has its rows read."""
+        return f"{self.problem}.  To read its rows: {how_to_read(self.table)}  Those that were deleted meanwhile stay in its topic."
 
     def suspended(self) -> SuspendedTable:
         """The entry by which it is read again, and its deletes found."""

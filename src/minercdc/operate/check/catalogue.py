@@ -353,8 +353,8 @@ RULES: Final = (
     ),
     Rule(
         "captured-later",
-        "All captured tables were captured when the snapshot was taken, or were created later.",
-        "For a table that was added later, existing rows are not published, only their changes.",
+        "All captured tables were captured when the snapshot was taken, or were created later, and none was excluded meanwhile.",
+        "For a table that was added later, existing rows are not published, only their changes; of one that was excluded for a time, its changes of that time are missing.",
         "minercdc signal CONFIG execute-snapshot --collection DATABASE.SCHEMA.TABLE",
     ),
     Rule(

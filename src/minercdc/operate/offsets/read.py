@@ -20,7 +20,7 @@ from minercdc.capture.adapter import Adapter
 from minercdc.capture.database_identity import other_pdbs
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.registry import adapter_factory, adopt
-from minercdc.capture.table_selection import table_filters, table_names
+from minercdc.capture.table_selection import captured_by, table_filters, table_names
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, MinerCdcError, SchemaHistoryError, SinkError
 from minercdc.messages import table_changes
@@ -31,6 +31,7 @@ from minercdc.oracle.dictionary.tables import read_table_ids
 from minercdc.oracle.finding import Finding, Severity
 from minercdc.oracle.present_scn import not_reached, present_scn
 from minercdc.oracle.scn import pdb_is_open, time_of_scn
+from minercdc.pipeline.excluded_tables import follow_excluded
 from minercdc.pipeline.factory import adapter_of
 from minercdc.pipeline.history import schema_history
 from minercdc.schema.table import TableId, TableSchema
@@ -205,8 +206,8 @@ def position_findings(config: ConnectorConfig) -> Iterator[Finding]:
 
 
 def unread_findings(config: ConnectorConfig) -> Iterator[Finding]:
-    """Advice for each captured table whose rows of before nothing would read, as it was listed after the snapshot: the command that has
-    them read. None where the start takes a snapshot, or no rows are read of any table, or the adapter finds new tables by itself; nor
+    """Advice for each captured table whose rows of before nothing would read, as it was listed after the snapshot, or excluded for a
+    time: the command that has them read. None where the start takes a snapshot, or no rows are read of any table, or the adapter finds new tables by itself; nor
     where `offset_findings` or `position_findings` say what is wrong. Opens sessions, and closes them.
 
     :raises ConfigError: as `offset_findings`.
@@ -230,6 +231,10 @@ def unread_findings(config: ConnectorConfig) -> Iterator[Finding]:
             for table in captured_later(connection, read_table_ids(connection, wanted, name), known, scn):
                 problem = f"{table_names(config).of(table)} is newly captured: its existing rows are not published, only their changes"
                 yield Finding("captured-later", Severity.ADVICE, problem, how_to_read(table))
+    if config.incremental.minercdc_snapshot_added_tables == "none":
+        captured = captured_by(table_filters(config))
+        for one in follow_excluded(stored.offset, [schema.id for schema in known], captured, table_names(config).of)[1]:
+            yield Finding("captured-later", Severity.ADVICE, one.problem, how_to_read(one.table))
 
 
 def _unreached(config: ConnectorConfig, offset: Offset) -> MinerCdcError | None:
