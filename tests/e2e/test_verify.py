@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 from tests.e2e.lab import LOGGED, Lab
@@ -54,6 +55,14 @@ def is_last(record: Read) -> bool:
     return record.value is not None and (record.value["after"] or {}).get("V") == "last"
 
 
+def await_stored(lab: Lab, scn: int) -> None:
+    """Wait until the offset is seen, too: the broker marks the partitions of a committed transaction one after the other."""
+    deadline = time.monotonic() + 30
+    while (offset := lab.topics.offset()) is None or offset.complete_scn < scn:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def test_topics_equal_oracle_after_every_kind_of_change_and_what_does_not_is_shown(lab: Lab) -> None:
     config = lab.config(lob_enabled="true")
     lab.execute(*TABLES)
@@ -61,7 +70,8 @@ def test_topics_equal_oracle_after_every_kind_of_change_and_what_does_not_is_sho
         connector.await_log("streaming:")
         for statements in CHANGES:
             lab.execute(*statements)
-        lab.topics.await_records(lab.topic(), lambda found: any(is_last(record) for record in found))
+        found = lab.topics.await_records(lab.topic(), lambda found: any(is_last(record) for record in found))
+        await_stored(lab, next(int(record.value["source"]["commit_scn"]) for record in found if is_last(record)))
         running = lab.minercdc("verify", str(config))
         connector.stop_in_order()
     for ended in (running, lab.minercdc("verify", str(config))):
