@@ -1,6 +1,6 @@
 """Bounds of redo addresses in a WHERE clause: the first record of one log whose rows can fulfil it.
 
-    THREAD# NOT IN (1) OR RS_ID = ' 0x000000..' OR (THREAD# = 1 AND RS_ID >= :mark)     log of thread 1: from :mark on
+    THREAD# NOT IN (1) OR THREAD# IS NULL OR RS_ID = ' 0x000000..' OR (THREAD# = 1 AND RS_ID >= :mark)     log of thread 1: from :mark on
 
 AND takes the later bound, OR the earlier one. A condition that is not read here is no bound, so the bound may come too early
 but never too late. The condition itself is still evaluated on every row.
@@ -32,6 +32,8 @@ def first_record(where: ast.Expr | None, known: Known, thread: int, low: str, hi
         return max(bounds) if where.op == "AND" else min(bounds)
     if isinstance(where, ast.Compare):
         return _compared(where, known, thread, low, high)
+    if isinstance(where, ast.IsNull) and _column(where.operand) == "THREAD#":
+        return "" if where.negated else NOTHING  # each row of a log has its thread
     if isinstance(where, ast.In) and isinstance(where.items, list) and _column(where.operand) == "THREAD#":
         values = [known(item) for item in where.items]
         if all(isinstance(value, int) for value in values):

@@ -19,7 +19,9 @@ from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.redo_bounds import NOTHING, first_record
 
 MARK = " 0x000007.00000020.0010 "
-CONNECTOR = "(THREAD# NOT IN (1, 2) OR RS_ID = ' 0x000000.00000000.0000 ' OR (THREAD# = 1 AND RS_ID >= :mark))"
+CONNECTOR = (
+    "(THREAD# NOT IN (1, 2) OR THREAD# IS NULL OR RS_ID = ' 0x000000.00000000.0000 ' OR (THREAD# = 1 AND RS_ID >= :mark))"
+)
 COLUMNS = "RS_ID, SSN, OPERATION_CODE, SEQUENCE#, XID, USERNAME, ROLLBACK, SQL_REDO"
 
 
@@ -41,6 +43,8 @@ COLUMNS = "RS_ID, SSN, OPERATION_CODE, SEQUENCE#, XID, USERNAME, ROLLBACK, SQL_R
         ("RS_ID || '' >= :mark", 1, 7, ""),
         ("SCN >= 5 AND THREAD# = 2", 1, 7, NOTHING),
         ("THREAD# = SCN", 1, 7, ""),
+        ("THREAD# IS NOT NULL", 1, 7, ""),
+        ("SCN IS NULL", 1, 7, ""),
         ("RS_ID >= NULL", 1, 7, ""),
     ],
 )
