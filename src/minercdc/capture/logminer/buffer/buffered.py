@@ -404,11 +404,7 @@ class BufferedAssembly:
             if not ahead:
                 del self._ahead[thread]
             return True
-        before = self._before.get(thread)
-        if before is None:
-            return False
-        mark = before.last_commit if place.rows else before.last_ddl
-        return mark is not None and place <= mark
+        return thread in self._before and self._before[thread].has(place)
 
     def _delivered_to(self, thread: int, done: Delivered) -> tuple[Delivered, tuple[RedoAddress, ...]]:
         """The marks of a thread up to which all is delivered, and what is delivered beyond them, as of `ThreadMark.ahead`: `done`,

@@ -179,7 +179,8 @@ class CommittedAssembly:
         """Yields a SchemaChange for each captured table that a DDL statement concerns, then a Progress; nothing when there is none,
         an earlier pass or the snapshot has it, or the next pass has to, which then reads it again. Raises as `Delivery.ddl`."""
         if not self._waits(row, address):
-            yield from self._delivery.ddl(row, address, self._is_followed(row, address), self.position)
+            followed = address is not None and self._is_done(row.thread, RedoAddress(address.rs_id))
+            yield from self._delivery.ddl(row, address, followed, self.position)
 
     def idle(self, time_us: int) -> Progress:
         """A Progress with the present position, for when there are no events.
@@ -243,14 +244,9 @@ class CommittedAssembly:
         if place is None or self._delivery.threads.get(row.thread) is None:
             return False
         self._delivery.note_commit(row.thread, place, row.scn)
-        before = self._before.get(row.thread)
-        is_old = before is not None and before.last_commit is not None and place <= before.last_commit
-        return is_old or place in self._ahead.get(row.thread, ())
+        return self._is_done(row.thread, place)
 
-    def _is_followed(self, row: LogMinerRow, address: RedoAddress | None) -> bool:
-        """Whether an earlier pass has followed this DDL; False for a row without address."""
-        if address is None:
-            return False
-        place, before = RedoAddress(address.rs_id), self._before.get(row.thread)
-        is_old = before is not None and before.last_ddl is not None and place <= before.last_ddl
-        return is_old or place in self._ahead.get(row.thread, ())
+    def _is_done(self, thread: int, place: RedoAddress) -> bool:
+        """Whether an earlier pass has delivered a COMMIT, or DDL with `rows` 0."""
+        is_old = thread in self._before and self._before[thread].has(place)
+        return is_old or place in self._ahead.get(thread, ())

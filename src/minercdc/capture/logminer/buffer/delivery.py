@@ -30,10 +30,14 @@ class Delivered:
     last_commit_scn: int = 0
     last_ddl: RedoAddress | None = None
 
+    def has(self, place: RedoAddress) -> bool:
+        """Whether a COMMIT, or DDL with `rows` 0, lies at or before the mark of its kind."""
+        mark = self.last_commit if place.rows else self.last_ddl
+        return mark is not None and place <= mark
+
     def beyond(self, ahead: Iterable[RedoAddress]) -> tuple[RedoAddress, ...]:
         """Those of `ThreadMark.ahead` that lie after the mark of their kind."""
-        commit, ddl = self.last_commit or RedoAddress(""), self.last_ddl or RedoAddress("")
-        return tuple(place for place in ahead if place > (commit if place.rows else ddl))
+        return tuple(place for place in ahead if not self.has(place))
 
 
 class Delivery:
