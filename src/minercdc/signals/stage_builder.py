@@ -15,7 +15,6 @@ import oracledb
 from minercdc import native
 from minercdc.capture.table_selection import captured_by, table_names
 from minercdc.config.load import ConnectorConfig
-from minercdc.config.source.selects import select_of
 from minercdc.config.target.own_topics import signal_topic_name
 from minercdc.errors import RecordSchemaError
 from minercdc.messages.table_changes import change_of
@@ -23,7 +22,7 @@ from minercdc.oracle.connect import connect, database_name, of_database
 from minercdc.oracle.dictionary.tables import read_tables
 from minercdc.oracle.finding import Finding
 from minercdc.oracle.prerequisites import CapturePrerequisites
-from minercdc.schema.table import TableId, TableNames
+from minercdc.schema.table import TableId, TableNames, TableSchema
 from minercdc.schema.table_filter import TableFilter
 from minercdc.schema.tables import Tables
 from minercdc.signals.actions import Actions, Source
@@ -42,7 +41,7 @@ from minercdc.snapshot.incremental.repair import RepairSource
 from minercdc.snapshot.incremental.resuming import Resumptions
 from minercdc.snapshot.incremental.resuming_contracts import Suspended, TopicMemory
 from minercdc.snapshot.incremental.watermarks import Marks
-from minercdc.snapshot.query import query_of
+from minercdc.snapshot.query import own_select, query_of
 from minercdc.stream.contracts import OpenTransactions
 from minercdc.stream.events import ChangeEvent
 from minercdc.stream.signal import Signal
@@ -142,7 +141,7 @@ def resumptions_of(
 
 def _selects(config: ConnectorConfig, captured: CapturedTables) -> Callable[[TableId], bool]:
     """Whether a table that the stream has is read by a SELECT of the user's."""
-    select = own_select(config, captured.tables)
+    select = _own_select(config, captured.tables)
     return lambda table: bool(select(table, [known.id for known in captured.tables]))
 
 
@@ -150,22 +149,17 @@ OwnSelect: TypeAlias = Callable[[TableId, Iterable[TableId]], str | None]
 """The SELECT of the user's that a table, one of the captured ones, is read by in a snapshot; None where all of it is read."""
 
 
-def own_select(config: ConnectorConfig, tables: Tables) -> OwnSelect:
-    """`snapshot.select.statement.overrides`, and what the callable of `snapshot.query.mode=custom` returns. What is returned raises as
-    `read_tables` for a table that is none of `tables`."""
+def _own_select(config: ConnectorConfig, tables: Tables) -> OwnSelect:
+    """`own_select` by the configuration. What is returned raises as `read_tables` for a table that is none of `tables`."""
     query = query_of(config.snapshot)
 
-    def select(table: TableId, captured: Iterable[TableId]) -> str | None:
-        given = select_of(config.snapshot_selects, table, captured)
-        if given is not None or query is None:
-            return given
-        shape = tables.find(table)
-        if shape is None:
-            with closing(_connect(config, table.database)) as connection:
-                shape = next(iter(read_tables(connection, [table])), None)
-        return query(shape) if shape is not None else None
+    def shape(table: TableId) -> TableSchema | None:
+        if (known := tables.find(table)) is not None:
+            return known
+        with closing(_connect(config, table.database)) as connection:
+            return next(iter(read_tables(connection, [table])), None)
 
-    return select
+    return lambda table, captured: own_select(config.snapshot_selects, query, table, captured, lambda: shape(table))
 
 
 def _exactly(table: TableId) -> str:
@@ -232,7 +226,7 @@ def signal_stage(
         now_us=_now_us,
         watching=watching,
         without_record=captured.without_record,
-        at_start=(lambda: _added(source.list_tables(), tables, names, own_select(config, tables)))
+        at_start=(lambda: _added(source.list_tables(), tables, names, _own_select(config, tables)))
         if reads_added and starts
         else tuple,
     )

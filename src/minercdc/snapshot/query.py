@@ -1,15 +1,17 @@
-"""Decides what a snapshot reads of a table: all of it, or what a callable of the user's selects (`snapshot.query.mode`)."""
+"""Decides what a snapshot reads of a table: all of it, or what a SELECT of the user's returns (`snapshot.select.statement.overrides`,
+`snapshot.query.mode`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from minercdc.config.plugin import load_callable
 from minercdc.config.sections import SnapshotConfig
+from minercdc.config.source.selects import select_of
 from minercdc.errors import ConfigError
 from minercdc.schema.select_text import without_end
-from minercdc.schema.table import TableSchema
+from minercdc.schema.table import TableId, TableSchema
 
 Query: TypeAlias = Callable[[TableSchema], str | None]
 """The SELECT that a table is read by; None for the whole table. Raises ConfigError when the user's callable gives something
@@ -37,3 +39,23 @@ def query_of(config: SnapshotConfig) -> Query | None:
         return found or None
 
     return query
+
+
+def own_select(
+    selects: Mapping[str, str],
+    query: Query | None,
+    table: TableId,
+    tables: Iterable[TableId],
+    shape: Callable[[], TableSchema | None],
+) -> str | None:
+    """The SELECT of the user's that a table is read by; None when all of it is read. Raises as `query` and `shape`.
+
+    :param selects: `snapshot.select.statement.overrides`, which go before `query`.
+    :param tables: all that a name in `selects` may mean.
+    :param shape: of the table, asked for where `query` decides; None where it has none, which is read as a whole.
+    """
+    given = select_of(selects, table, tables)
+    if given is not None or query is None:
+        return given
+    found = shape()
+    return None if found is None else query(found)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import oracledb
 
 from minercdc.config.sections import SnapshotConfig
-from minercdc.config.source.selects import select_of, unmatched
+from minercdc.config.source.selects import unmatched
 from minercdc.errors import ConfigError, SchemaHistoryError
 from minercdc.oracle.dictionary.tables import read_row_statistics
 from minercdc.schema.table import TableId, TableSchema
@@ -27,7 +27,7 @@ from minercdc.snapshot.initial.delivery import SnapshotRows
 from minercdc.snapshot.initial.notices import InitialNotices, deferred_started
 from minercdc.snapshot.initial.rowid_ranges import cuts_of
 from minercdc.snapshot.initial.snapshot_scn import Fixed, describe
-from minercdc.snapshot.query import Query
+from minercdc.snapshot.query import Query, own_select
 from minercdc.snapshot.scan import Scan, count_rows
 from minercdc.stream.contracts import StopFlag
 from minercdc.stream.events import Event, Progress, Scn
@@ -241,8 +241,7 @@ class InitialSnapshot:
 
     def _select(self, table: TableSchema) -> str | None:
         """The SELECT of the user's that a table is read by; None when all of it is read."""
-        given = select_of(self._selects, table.id, [one.id for one in self._tables])
-        return self._query(table) if given is None and self._query else given
+        return own_select(self._selects, self._query, table.id, [one.id for one in self._tables], lambda: table)
 
     def _table(self, name: str) -> TableSchema:
         found = self._tables.find(self._databases.names.table(name))
