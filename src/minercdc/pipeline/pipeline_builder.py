@@ -199,9 +199,8 @@ class PipelineBuilder:
         if offset is None:
             return None
         databases = self._databases
-        known = [
-            schema.id for schema in tables if schema.id != databases.signals
-        ]  # of which no rows are published in any case
+        # Of the signal table no rows are published in any case.
+        known = [schema.id for schema in tables if schema.id != databases.signals]
         offset, again = follow_excluded(offset, known, databases.captured, databases.names.of)
         if self._config.incremental.minercdc_snapshot_added_tables == "incremental":
             return replace(offset, suspended=(*offset.suspended, *(one.suspended() for one in again)))

@@ -23,8 +23,8 @@ from minercdc.stream.signals_json import signals_from_json, signals_to_json
 
 FORMAT_VERSION = 4
 """Raised by a member that an earlier release must not pass over. All earlier versions are read for ever, and an offset is written in the
-earliest that has all its members: 2 has `kept` in a position, open transactions that are not mined again from their start; 3 `pdbs`, several pluggable databases; 4 `ahead` in a redo thread, what is
-delivered after what waits."""
+earliest that has all its members: 2 has `kept` in a position, open transactions that are not mined again from their start; 3 `pdbs`,
+several pluggable databases; 4 `ahead` in a redo thread, what is delivered after what waits."""
 
 RUN_NEWER = "Run that release, or a newer one."
 _MEMBERS = {"v", "adapter", "position", "partial", "history", "snapshot", "signals", "suspended", "complete_scn", "excluded"}

@@ -103,10 +103,8 @@ _VALUES: Mapping[str, Callable[[str], str]] = {
     "driver.oracle.net.ssl_server_dn_match": _yes,
 }
 _AVRO_OF_EVENTS: Final = "value.converter.avro."  # of a CloudEvent's data
-_OF_WORKERS: Final = (
-    "internal.key.converter",
-    "internal.value.converter",
-)  # Kafka Connect's own: no spelling of key.converter
+# Kafka Connect's own, and no spelling of key.converter and value.converter.
+_OF_WORKERS: Final = ("internal.key.converter", "internal.value.converter")
 _FORMATS: Mapping[str, str] = {
     "json": JSON,
     "jsonbytearray": JSON,

@@ -69,9 +69,8 @@ class HadoopFiles:
             path = self._local / directory
             return [file.name for file in path.iterdir()] if path.is_dir() else []
         place = self._path(f"{self._root}/{directory}")
-        return (
-            [str(file.getPath().getName()) for file in self._system.listStatus(place)] if self._system.exists(place) else []
-        )
+        found = self._system.listStatus(place) if self._system.exists(place) else ()
+        return [str(file.getPath().getName()) for file in found]
 
     def delete(self, name: str) -> None:
         """Delete a file, unless it is gone."""

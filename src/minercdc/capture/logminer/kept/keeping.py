@@ -51,7 +51,7 @@ def captured_tables(tables: TableFilter, container: ContainerNames, others: Iter
     :param others: filters of further pluggable databases, whose lists are the same; the signal table may be in any.
     """
     lists = tables.schema_include, tables.schema_exclude, tables.table_include, tables.table_exclude
-    also = sorted(tables.also.union(*(other.also for other in others)))
+    also = sorted({name for one in (tables, *others) for name in one.also})
     text = repr((*(sorted(names) for names in lists), also, sorted(tables.never), container))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
