@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
-from minercdc.capture.olr.message import Operation, Value
-from minercdc.capture.olr.values import converter
+from minercdc.capture.olr.message import Operation, Single, Value
+from minercdc.capture.olr.values import converter, may_have_many_digits
 from minercdc.config.source.olr import OlrConfig
 from minercdc.errors import SchemaMismatchError, ValueDecodeError
 from minercdc.schema.table import TableSchema
@@ -13,6 +14,7 @@ from minercdc.stream.events import UNAVAILABLE, Op, Row
 from minercdc.stream.events import Value as RowValue
 from minercdc.values.codec import LARGE_TYPES
 
+_log = logging.getLogger(__name__)
 _OPS = {"c": Op.CREATE, "u": Op.UPDATE, "d": Op.DELETE}
 
 
@@ -33,6 +35,7 @@ class RowReader:
         self._converters = [converter(column, config) for column in schema.columns if column.name not in self._left_out]
         kept = [column.name for column in schema.columns if column.name not in self._left_out]
         self._convert = dict(zip(kept, self._converters, strict=True))
+        self._many_digits = {column.name for column in schema.columns if may_have_many_digits(column)}
 
     def unknown(self, operation: Operation) -> list[str]:
         """Names of columns in the images that the table version does not have, sorted; empty when it has all. A column that
@@ -65,11 +68,23 @@ class RowReader:
             convert = self._convert.get(name)
             if convert is None:
                 continue
+            if name in self._many_digits and isinstance(value, Single):
+                self._warn_of_lost_digits(name)
             try:
                 found[name] = convert(value)
             except ValueDecodeError as error:
                 raise ValueDecodeError(f"{name}: {error.message.removeprefix(f'{name}: ')}", hint=error.hint) from error
         return found
+
+    def _warn_of_lost_digits(self, name: str) -> None:
+        """Log once for a column of the table version that its numbers may have had more digits than the server sends."""
+        self._many_digits.discard(name)
+        _log.warning(
+            "%s.%s comes as a float32, as OpenLogReplicator's protobuf sends a NUMBER without precision: of a value with more than six digits,"
+            " those that are lost may not show. Set the server's format.type to json, or declare the precision",
+            self.schema.id,
+            name,
+        )
 
     def _check_whole(self, operation: Operation) -> None:
         """Raise SchemaMismatchError when an insert lacks a column: it has to hold each, since null and unknown look alike

@@ -73,6 +73,13 @@ def converter(column: Column, config: OlrConfig) -> Convert:
     return converted
 
 
+def may_have_many_digits(column: Column) -> bool:
+    """Whether a NUMBER or FLOAT column can hold a number that a float32 cannot: its precision is above six, or there is none."""
+    if column.type_name == "NUMBER":
+        return column.length is None or column.length > _EXACT_DIGITS_OF_SINGLE
+    return column.type_name == "FLOAT"
+
+
 def _converter(column: Column, config: OlrConfig) -> Callable[[str | bytes], str]:
     name = column.type_name
     unit = _PER_SECOND[config.minercdc_olr_timestamp_unit]
@@ -83,8 +90,7 @@ def _converter(column: Column, config: OlrConfig) -> Callable[[str | bytes], str
         binary = number.binary_float if name == "BINARY_FLOAT" else number.binary_double
         return lambda value: binary(_text(value))
     if name in number.TYPES:
-        few_digits = column.length is not None and column.length <= _EXACT_DIGITS_OF_SINGLE
-        return partial(_decimal, has_few_digits=few_digits and name == "NUMBER")
+        return partial(_decimal, has_few_digits=not may_have_many_digits(column))
     if name == "BOOLEAN":
         return _boolean
     if name == "DATE":

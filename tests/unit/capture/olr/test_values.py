@@ -200,3 +200,14 @@ def test_an_insert_without_its_nulls_is_refused() -> None:
 
 def test_columns_that_the_table_does_not_have() -> None:
     assert reader().unknown(Operation("u", before={"ID": "1", "GONE": "1"}, after={"NEW": "2"})) == ["NEW"]
+
+
+def test_a_number_whose_lost_digits_may_not_show_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    columns = (Column("ID", "NUMBER", 5), Column("V", "NUMBER"), Column("F", "FLOAT", 126))
+    rows = RowReader(TableSchema(TableId("DB", "S", "T"), columns, (0,)), OlrConfig(**DEFAULTS), lobs=True)
+    change = Operation("c", after={"ID": Single("7"), "V": Number("5"), "F": Number("5")})
+    rows.read(change)
+    assert caplog.messages == []  # five digits fit, and a number in text has all of its own
+    for _ in range(2):
+        rows.read(Operation("c", after={"ID": Single("7"), "V": Single("5"), "F": Number("5")}))
+    assert [message.split()[0] for message in caplog.messages] == ["S.T.V"]
