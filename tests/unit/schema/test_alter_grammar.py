@@ -346,3 +346,17 @@ def test_a_key_without_a_known_name_is_none_of_another_name(sql: str) -> None:
     before = replace(before, keys=(Key("P", ("ID",)), Key("U", ("NAME", "ID"))))
     renamed = altered("alter table item rename constraint sys_c7 to chk", before, later)
     assert altered("alter table item drop constraint chk", renamed, later).keys == later.keys
+
+
+@pytest.mark.parametrize("clause", ["add if not exists c number", "add (c)", "add (c not null)", "add c default 5"])
+def test_a_new_column_without_a_type_is_no_column(clause: str) -> None:
+    """ORA-02263: what stands there is not Oracle's grammar as this module knows it, so the dictionary is read."""
+    assert isinstance(parse_ddl(f"alter table item {clause}"), Unclear)
+
+
+@pytest.mark.parametrize(
+    "clause", ["c references p(id)", "c as (id + 1)", "c generated always as identity", "c domain d", "c my_domain"]
+)
+def test_a_new_column_has_its_type_from_elsewhere(clause: str) -> None:
+    assert isinstance(parse_ddl(f"alter table item add ({clause})"), AlterTable)
+    assert isinstance(parse_ddl(f"create table item (id number, {clause})"), CreateTable)

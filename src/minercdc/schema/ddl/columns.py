@@ -52,6 +52,7 @@ class Defined:
     """What the definition of a column says.
 
     :ivar type_given: a type is written, be it one that the text does not explain (`UNSAID`).
+    :ivar type_implied: the column takes its type from an expression, from the column that it refers to, or from its domain.
     :ivar nulled: NULL is said.
     :ivar default: None for DEFAULT NULL, and when it is not said.
     :ivar default_given: there is a DEFAULT, be it NULL.
@@ -66,6 +67,7 @@ class Defined:
     length: int | None = None
     scale: int | None = None
     type_given: bool = False
+    type_implied: bool = False
     nulled: bool = False
     default: str | None = None
     default_given: bool = False
@@ -74,6 +76,11 @@ class Defined:
     loses_identity: bool = False
     keys: list[Key] = field(default_factory=list)
     not_nulls: list[NotNull] = field(default_factory=list)
+
+    def require_type(self) -> None:
+        """Raise Unknown where a new column has no type (ORA-02263): the words mean something else then."""
+        if not (self.type_given or self.type_implied):
+            raise Unknown(f"the column {self.name} has no type")
 
     @property
     def column(self) -> Column:
@@ -208,9 +215,10 @@ def _properties(tokens: Tokens, found: Defined) -> None:
                 found.imply_not_null(on_null=True)
         elif tokens.word() in ("GENERATED", "AS"):
             _generated(tokens, found)
+            found.type_implied = True
         elif tokens.take("DOMAIN"):
             tokens.table_name()
-            found.has_domain = True
+            found.has_domain = found.type_implied = True
         else:
             _constraint(tokens, found)
 
@@ -251,6 +259,7 @@ def _constraint(tokens: Tokens, found: Defined) -> None:
         kind = "U"
     elif tokens.take("REFERENCES"):
         _references(tokens)
+        found.type_implied = True
     else:
         tokens.skip_balanced()
         return

@@ -72,13 +72,14 @@ def create_table(tokens: Tokens) -> Statement | None:
         return Unclear(tokens.table_name(), "a JSON collection")
     if not tokens.take("TABLE"):
         return None
-    tokens.take("IF", "NOT", "EXISTS")
+    only_if_absent = tokens.take("IF", "NOT", "EXISTS")
     name = tokens.table_name()
     try:
         made = _table(tokens, name)
     except Unknown as unknown:
         return Unclear(name, str(unknown))
-    return replace(made, parts_from=source_of_parts(tokens)) if made.has_parts else made
+    parts_from = source_of_parts(tokens) if made.has_parts else ""
+    return replace(made, parts_from=parts_from, only_if_absent=only_if_absent)
 
 
 def _table(tokens: Tokens, name: TableName) -> CreateTable:
@@ -122,6 +123,8 @@ def _table(tokens: Tokens, name: TableName) -> CreateTable:
             _physical(tokens)
     if not listed and like is None:
         raise Unknown("CREATE TABLE without a list of columns")
+    for found in table.columns:
+        found.require_type()
     return replace(table.made(), like=like) if like is not None else table.made()
 
 

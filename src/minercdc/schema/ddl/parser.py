@@ -317,6 +317,7 @@ def _out_of_line(tokens: Tokens) -> list[Change]:
 
 
 def _added(found: Defined) -> list[Change]:
+    found.require_type()
     if found.is_virtual:
         return []
     return [AddColumns((found.column,)), *_constraints(found)]

@@ -63,6 +63,7 @@ class CreateTable:
     :param like: FOR EXCHANGE WITH this table: its columns are all of that, and `columns` is ().
     :param has_parts: it is partitioned, or organized as an index: its rows have other object ids.
     :param parts_from: what makes its partitions (`TableSchema.parts_from`), '' for a table without any.
+    :param only_if_absent: IF NOT EXISTS: it changes nothing where there is a table of the name.
     """
 
     name: TableName
@@ -75,6 +76,7 @@ class CreateTable:
     query: Query | None = None
     like: TableName | None = None
     parts_from: str = ""
+    only_if_absent: bool = False
 
     @property
     def key(self) -> tuple[str, ...]:

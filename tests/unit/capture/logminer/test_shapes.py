@@ -84,6 +84,20 @@ def test_tables_go_with_what_they_are_in(tmp_path: Path, sql: str, gone: tuple[s
     assert isinstance(events[-1], Progress)
 
 
+def test_create_if_not_exists_of_a_table_that_is_there_changes_nothing(miner: Miner) -> None:
+    """ "Table created." says SQL*Plus, too, and the table keeps its columns (Oracle 23ai, and 19c from 19.28 on)."""
+    redo = Redo()
+    redo.ddl(A, "create table if not exists lab.item (other date)")
+    redo.insert(B, 1)
+    redo.commit(B)
+    redo.ddl(C, "create table if not exists lab.item (other date)", object_id=ITEM.object_id + 1)
+    events = miner.read(redo.rows)
+    assert changes(events) == [("c", "1")]
+    (change,) = schema_changes(events)
+    assert change.after is not None
+    assert [column.name for column in change.after.columns] == ["OTHER"]
+
+
 def test_internal_ddl_is_ignored(miner: Miner) -> None:
     redo = Redo()
     redo.ddl(A, "drop table lab.item", info="INTERNAL DDL (PlSql=0 RecDep=0)")

@@ -278,6 +278,8 @@ class ShapeTracker:
     ) -> Iterator[SchemaChange]:
         if not self._includes(table):
             return
+        if statement.only_if_absent and (known := self.tables.find(table)) and row.object_id in (0, known.object_id):
+            return  # the table was there, so that the statement changed nothing
         self._temporary.discard((table, 0))
 
         def present() -> TableSchema | None:
