@@ -13,7 +13,7 @@ from tests.native_pair import IS_NATIVE, taken_apart
 from minercdc.capture.logminer.buffer.assembler import Assembly, Pass
 from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
 from minercdc.capture.logminer.buffer.delivery import Delivery
-from minercdc.capture.logminer.buffer.transactions import TransactionBuffer, transaction_buffer
+from minercdc.capture.logminer.buffer.transactions import transaction_buffer
 from minercdc.capture.logminer.kept.copies import KeptCopies
 from minercdc.capture.logminer.kept.files import KeptFiles
 from minercdc.capture.logminer.kept.keeping import KeepingRules, load
@@ -211,7 +211,7 @@ class Miner:
         tables: Iterable[TableSchema] = (ITEM,),
         memory_max: int = 1 << 30,
         dictionary: dict[TableId, TableSchema] | None = None,
-        assembly: Callable[[LogMinerPosition, TransactionBuffer, Delivery], Assembly] = BufferedAssembly,
+        assembly: Callable[..., Assembly] = BufferedAssembly,
         keep: KeepingRules | None = None,
         copies: KeptCopies | None = None,
         **decoder: Any,
@@ -233,7 +233,7 @@ class Miner:
         loaded = load(start or LogMinerPosition(), self.files, keep, self.buffer)
         self.lost = loaded.lost
         delivery = Delivery(loaded.position, Containers([Container("", self.shapes, self.decoder)]), clock, wants)
-        self.assembly: Assembly = assembly(loaded.position, self.buffer, delivery)
+        self.assembly: Assembly = assembly(loaded.position, self.buffer, delivery, lobs=options.lobs)
         if keep:
             assert isinstance(self.assembly, BufferedAssembly)
             self.assembly.keep(self.files, keep, loaded)

@@ -145,8 +145,9 @@ class Delivery:
             self._ours.add(name)
             schema = self._tables.find(table)
             if schema is not None:
-                self.large[name] = large_names(schema)
-                self._unseen[name] = Unseen(self.large[name], string_types(schema)), Unseen(unread_names(schema))
+                self.large[name] = large = large_names(schema)
+                hidden, read = Unseen(large, string_types(schema), large), Unseen(unread_names(schema), large=large)
+                self._unseen[name] = hidden, read
 
     def unseen(self, row: LogMinerRow, *, lobs: bool) -> Unseen:
         """Of which columns of the row's table there may be changes without a row.

@@ -7,8 +7,9 @@ row undoes is the last thing that is left of its row. A change may be several ro
 
     INSERT- | UPDATE-     of the plain columns, or what empties NULL LOBs: begins the statement
     9- 10- 11- 29-        pieces of LOBs; those of a BasicFile's value may have two locators
+    91- .. 93-            long strings, among the LOBs
+    68- .. 71-            documents, after LOBs and long strings
     UPDATE R | 0 R        ends the statement, and says whose rows those with the placeholder are
-    68- .. 71-, 91- ..    documents and long strings
 
 Not all rows of a statement need be there: without `lob.enabled`, those of large values are not selected. So an UPDATE that sets
 back nothing but large columns may be of a statement that was not seen, and cancels only what sets no other column, to other values.
@@ -40,6 +41,7 @@ _EMPTIED = re.compile(r"dbms_lob\.trim\(\s*loc_n?[bc]\s*,\s*0\s*\)", re.IGNORECA
 _BEGINNINGS: Final = frozenset({OpCode.LOB_LOCATOR, OpCode.XML_BEGIN, OpCode.STRING_BEGIN})
 _LOB_PIECES: Final = frozenset({OpCode.LOB_WRITE, OpCode.LOB_TRIM, OpCode.LOB_ERASE})
 _LOB_CODES: Final = _LOB_PIECES | {OpCode.LOB_LOCATOR}
+_XML_CODES: Final = frozenset({OpCode.XML_BEGIN, OpCode.XML_WRITE, OpCode.XML_END})
 _ROW_ID_SIZE: Final = 18
 _SEGMENT: Final = 6  # characters of a ROWID that say the segment
 _SHORTEST: Final = 3900  # bytes of a string from which on it may lie outside the row
@@ -52,10 +54,12 @@ class Unseen(NamedTuple):
     :param columns: their names; None: not known, so it may be any.
     :param strings: those of them of which short values are seen, with their types: strings that lie in the row or outside it, where
         rows of large values are not selected.
+    :param large: the columns that may have rows of their own, seen or not.
     """
 
     columns: frozenset[str] | None = None
     strings: Mapping[str, str] = _NO_STRINGS
+    large: frozenset[str] = frozenset()
 
 
 class Undoable(Protocol):
@@ -88,7 +92,7 @@ def undo_change(rows: Undoable, undo: LogMinerRow, unseen: Unseen) -> bool:
     elif undo.code == OpCode.DELETE:
         places = _of_insert(rows, undo)
     elif undo.code == OpCode.UPDATE:
-        places = _of_update(rows, undo, large)
+        places = _of_update(rows, undo, unseen)
     else:
         places = _of_latest(rows, undo, OpCode.DELETE if undo.code == OpCode.INSERT else undo.code)
     for taken, place in enumerate(sorted(places)):
@@ -187,7 +191,7 @@ class _Doubts:
     def settle(self) -> bool | None:
         """What `undo_change` returns; None where it is to go on, as of an undo row that cannot be of a statement that is not seen."""
         if not self._values:
-            self._take_out([*takewhile(self._is_undone, self._history())])
+            self._take_out([*takewhile(self._is_undone, self._history(certain=True))])
             return None
         while (newest := next(self._history(), None)) is not None:
             if self._is_contradicted(newest):
@@ -235,9 +239,16 @@ class _Doubts:
             for name in parsed.new.keys() & self._values.keys()
         )
 
-    def _history(self) -> Iterator[_Seen]:
-        """What is known to be of the row, newest first."""
-        return (seen for seen in _backwards(self._rows, self._undo) if seen.of == self._undo.row_id)
+    def _history(self, *, certain: bool = False) -> Iterator[_Seen]:
+        """What is known to be of the row, newest first.
+
+        :param certain: only down to an UPDATE that may be of the row, and so may be what is undone.
+        """
+        for seen in _backwards(self._rows, self._undo):
+            if certain and seen.of is None and seen.row.code == OpCode.UPDATE:
+                return
+            if seen.of == self._undo.row_id:
+                yield seen
 
     def _down_to(self, change: _Change) -> list[_Seen]:
         """What is known to be of the row, from the newest to this change."""
@@ -382,18 +393,18 @@ def _of_insert(rows: Undoable, undo: LogMinerRow) -> list[int]:
     return following if found else []
 
 
-def _of_update(rows: Undoable, undo: LogMinerRow, large: frozenset[str] | None) -> list[int]:
+def _of_update(rows: Undoable, undo: LogMinerRow, unseen: Unseen) -> list[int]:
     """The places of the rows of the UPDATE that is undone, and of later ones of its row, which are undone first: where they set nothing
     but large values, their undo rows may have looked like those of changes that are not seen. [] when they are not there."""
-    if large and (places := _of_update_before_large(rows, undo, large)):
+    if unseen.columns and (places := _of_update_before_large(rows, undo, unseen.columns)):
         return places
     later: list[int] = []
-    statement = _Statement(undo, large)
+    statement = _Statement(undo, unseen)
     for seen in _backwards(rows, undo):
         goes_on = statement.take(seen)
         while not goes_on and statement.is_later:
             later += statement.places
-            statement, taken = _Statement(undo, large), seen.places[0] in later
+            statement, taken = _Statement(undo, unseen), seen.places[0] in later
             goes_on = taken or statement.take(seen)
         if not goes_on:
             break
@@ -427,19 +438,25 @@ class _Statement:
     :ivar places: of its rows.
     """
 
-    def __init__(self, undo: LogMinerRow, large: frozenset[str] | None) -> None:
-        self._undo = undo
+    def __init__(self, undo: LogMinerRow, unseen: Unseen) -> None:
+        self._undo, self._large, large = undo, unseen.large, unseen.columns
         parsed = parsed_row(undo)
         self._set_back = None if parsed is None else frozenset(parsed.new)
         self._left = None if parsed is None else set(parsed.new)
         self._values = {} if parsed is None else parsed.new
         self._were_null = {name for name, value in self._values.items() if value == NULL}
         self._may_be_unseen = self._set_back is not None and (large is None or self._set_back <= large)
+        # It may be the second of two undo rows, of a statement that is in two rows and was undone as a whole by the first.
+        self._is_to_null = bool(self._values) and self._values.keys() <= self._large & self._were_null
         # Of these each change is seen.
         self._plain = self._set_back - large if self._set_back is not None and large else frozenset()
         self._places: list[int] = []
         self._end: tuple[int, ...] = ()  # place of the row of code 0, until a row that it is the end of is taken
         self._is_ended = False
+        self._ends_large = False  # the row that ends it can end one with large values
+        self._small: set[str] = set()  # the columns of the UPDATE that ends it
+        self._pieces_of: set[str | None] = set()
+        self._has_values = False  # pieces of LOBs or strings were taken
         self._latest: _Seen | None = None  # what was taken last
 
     @property
@@ -480,7 +497,7 @@ class _Statement:
         if self._is_ended or self._is_found:
             return False
         self._latest = None
-        self._end, self._is_ended = seen.places, True
+        self._end, self._is_ended, self._ends_large = seen.places, True, True
         return True
 
     def _take_pieces(self, seen: _Seen) -> bool:
@@ -491,7 +508,8 @@ class _Statement:
             if is_whole:
                 self._latest = None
             return True
-        if self._is_found:
+        is_said = self._left is not None and seen.column in self._left
+        if (self._is_found and seen.row.code in _LOB_CODES) or (not is_said and self._is_before(seen)):
             return False
         if seen.row.code in _LOB_PIECES and self._left is not None and seen.column not in self._left:
             if self._places:
@@ -502,14 +520,25 @@ class _Statement:
         if self._left is not None and seen.column is not None and seen.column in self._left:
             # Of documents and long strings the undo row may hold nothing.
             self._left.discard(seen.column)
+        self._pieces_of.add(seen.column)
+        self._has_values = self._has_values or seen.row.code not in _XML_CODES
         return not seen.in_place
+
+    def _is_before(self, seen: _Seen) -> bool:
+        """Whether pieces are of an earlier statement: this one has begun with those that were taken, or is only the row that ends it."""
+        if seen.column in self._pieces_of or (seen.in_place and bool(self._places)):
+            return True
+        if seen.row.code in _XML_CODES and self._has_values:
+            return True
+        return self._is_found and not self._ends_large
 
     def _take_update(self, seen: _Seen) -> bool:
         """Take an UPDATE: one with the placeholder begins the statement, one with a ROW_ID ends it or is all of it."""
         parsed = parsed_row(seen.row)
         columns = None if parsed is None else set(parsed.new)
         if self._is_found:
-            if not has_row_id(seen.row) and _empties(parsed) and columns is not None and columns <= self._were_null:
+            begins = not has_row_id(seen.row) and _empties(parsed)
+            if begins and columns is not None and columns <= self._were_null | self._small:
                 self._take(seen)
             return False
         if not has_row_id(seen.row):
@@ -529,7 +558,11 @@ class _Statement:
             return False
         self._take(seen)
         self._is_ended = True
-        if self._left is None or columns is None or not columns <= self._left:
+        self._small = columns or set()
+        self._ends_large = columns is not None and columns <= self._large
+        if self._left is None:
+            return self._ends_large
+        if columns is None or not columns <= self._left:
             return False
         self._left -= columns
         return True
@@ -546,7 +579,7 @@ class _Statement:
 
     def _fits(self, update: RedoDml | None) -> bool:
         """Whether an UPDATE with the ROW_ID can be what is undone. Where all changes are seen, the latest one of the row is."""
-        if update is None or self._set_back is None or not self._may_be_unseen:
+        if update is None or self._set_back is None or not (self._may_be_unseen or self._is_to_null):
             return True
         columns = update.new.keys()
         # Setting a NULL at the row's end to NULL prints all columns, with the values that they had.

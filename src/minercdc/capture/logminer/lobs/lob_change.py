@@ -67,6 +67,7 @@ class Pending:
     :ivar known: what the LOBs were before the change, by position, where that is known.
     :ivar size: characters of the pieces it got.
     :ivar is_in_place: it has pieces that DBMS_LOB wrote.
+    :ivar has_document: it has an XML document, or a string beyond 4000 bytes.
     :ivar is_ended: the row came that ends its statement: pieces with the placeholder are another's.
     :ivar is_complete: `complete` was called.
     """
@@ -82,6 +83,7 @@ class Pending:
     known: dict[int, str] = field(default_factory=dict)
     size: int = 0
     is_in_place: bool = False
+    has_document: bool = False
     is_ended: bool = False
     is_complete: bool = False
 
@@ -147,7 +149,7 @@ class Pending:
         if row_id is None:
             return self._is_of_pieces() and bool(changed) and all(i in self.values and after[i] == "" for i in changed)
         is_insert = self.change.op is Op.CREATE
-        if self.is_in_place and not is_insert:
+        if (self.is_in_place or (self.has_document and self.is_ended)) and not is_insert:
             return False
         late = update.decoder.lobs | update.decoder.strings
         lacking = self.awaited if is_insert else {i for i in late if not self.has(i) or self._is_renewed(i, after[i])}
@@ -175,10 +177,12 @@ class Pending:
         return self._is_of_pieces() and refilled and plain.isdisjoint(self.change.decoder.schema.key)
 
     def _know_before(self, before: Row) -> None:
-        """Take from the condition of a later row of the statement what the change does not know of the row before it."""
+        """Take from the condition of a later row of the statement what the change does not know of the row before it, and of columns that
+        it did not change."""
         known = self.change.before
         if known is not None:
             self.change.before = tuple(new if old is UNAVAILABLE else old for old, new in zip(known, before, strict=True))
+            self.after = [new if old is UNAVAILABLE else old for old, new in zip(self.after, before, strict=True)]
 
     def _is_renewed(self, column: int, value: Value) -> bool:
         """Whether the UPDATE that ends the statement has the value of a LOB that was emptied and then written. An empty value is

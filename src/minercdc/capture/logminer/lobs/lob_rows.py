@@ -21,7 +21,8 @@ What belongs to one change:
     11(0), 10+          a BasicFile's LOB, emptied and written; an UPDATE[R] that follows at once is of the same statement, also one of
                         other columns, and so is an UPDATE[-] that says it empty. Emptied after it was written, it is as it was written
     0[R]                ends a statement with pieces: those that follow are another's
-    68, 70+, 71         an XML document for the INSERT or UPDATE before it, or of an UPDATE of that column alone
+    68, 70+, 71         an XML document for the INSERT or UPDATE before it, or of an UPDATE of that column alone; an UPDATE[R] that
+                        follows at once and sets LOBs or strings alone is of the same statement
     91, 92+, 93         a string beyond 4000 bytes, likewise
 
 [R]: with a ROW_ID, [-]: with the placeholder. A locator with the placeholder begins a value of its own; one with a ROW_ID
@@ -131,7 +132,7 @@ class LargeRowAssembler(Generic[_Other]):
         if latest is None or latest.change.row_id not in (None, row.row_id):
             return
         latest.change.row_id = row.row_id
-        latest.is_ended = latest.is_ended or bool(latest.values)
+        latest.is_ended = latest.is_ended or bool(latest.values) or latest.has_document
 
     def take_other(self, item: _Other) -> None:
         """Take something that belongs to no change, such as a row that cannot be decoded; it keeps its place among the
@@ -193,7 +194,7 @@ class LargeRowAssembler(Generic[_Other]):
             and (not pending.takes_lobs or pending.is_past(column, edit, begins=begins))
         ):
             pending = None
-        pending = pending or self._begin_update(row, target, takes_lobs=True)
+        pending = pending or self._begin_update(row, target)
         self._go_on_with(pending)
         if row.row_id != PLACEHOLDER_ROW_ID:
             pending.change.row_id = row.row_id
@@ -212,8 +213,11 @@ class LargeRowAssembler(Generic[_Other]):
         if column is None:
             return
         # A column that has a document already gets another statement's.
-        if pending is None or not pending.fits(decoder, target.known) or pending.after[column] not in (UNAVAILABLE, None):
-            pending = self._begin_update(row, target, takes_lobs=False)
+        is_free = pending is not None and pending.after[column] in (UNAVAILABLE, None)
+        is_past = pending is not None and pending.is_ended and pending.change.op is not Op.CREATE
+        if pending is None or not is_free or is_past or not pending.fits(decoder, target.known):
+            pending = self._begin_update(row, target)
+        pending.has_document = True
         self._document = Document(pending, column, sql.lstrip().startswith("XML"))
 
     def _continue_document(self, row: LogMinerRow, document: Document) -> None:
@@ -237,12 +241,12 @@ class LargeRowAssembler(Generic[_Other]):
             return None
         return pending if pending is not None and pending.fits(decoder, known) else None
 
-    def _begin_update(self, row: LogMinerRow, target: Target, *, takes_lobs: bool) -> Pending:
+    def _begin_update(self, row: LogMinerRow, target: Target) -> Pending:
         """A new change, the latest one: an UPDATE of a large column alone. The former change of the row is completed."""
         self._leave(target.decoder, target.known)
         row_id = None if row.row_id == PLACEHOLDER_ROW_ID else row.row_id
         change = Assembled(row, row_id, target.decoder, Op.UPDATE, target.known, target.known)
-        return self._wait(Pending(change, takes_lobs))
+        return self._wait(Pending(change, takes_lobs=True))
 
     def _take_early_pieces(self, insert: Assembled) -> Pending | None:
         """Take the change with the pieces that came before the INSERT they belong to out of the queue; None for none. LOBs
