@@ -60,6 +60,7 @@ IGNORED: dict[str, str] = {
     "offset.flush.interval.ms": "offsets are committed with the data",
     "offset.flush.timeout.ms": "offsets are committed with the data",
     "topic.cache.size": _CACHE,
+    "log.mining.include.internal.events": "the rows that end a statement with large values are always read",
     "max.batch.size": "events stream without a queue",
     "max.queue.size": "events stream without a queue",
     "max.queue.size.in.bytes": "events stream without a queue",
