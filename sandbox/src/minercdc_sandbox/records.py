@@ -113,6 +113,7 @@ class StoredColumn:
     :param national: NCHAR, NVARCHAR2, NCLOB.
     :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`, of VECTOR columns the
         format; '' of others.
+    :param in_row: False of LOB columns with DISABLE STORAGE IN ROW.
     """
 
     name: str
@@ -123,6 +124,7 @@ class StoredColumn:
     size: int = 0
     national: bool = False
     storage: str = ""
+    in_row: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class Column:
     :param national: NCHAR, NVARCHAR2 or NCLOB: lengths count UTF-16 units.
     :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`, of VECTOR columns the
         format; '' of others.
+    :param in_row: False of LOB columns with DISABLE STORAGE IN ROW.
     :param virtual: expression of a virtual column, which has no place in the segment; None of others.
     :param on_null: DEFAULT ON NULL: an explicit NULL takes the default too.
     :param identity: of identity columns ALWAYS or BY DEFAULT, else None; the default draws from its sequence.
@@ -61,6 +62,7 @@ class Column:
     comment: str | None = None
     national: bool = False
     storage: str = ""
+    in_row: bool = True
     virtual: str | None = None
     invisible: bool = False
     on_null: bool = False
@@ -113,7 +115,15 @@ class Column:
     def stored(self) -> StoredColumn:
         """The column for LogMiner's dictionary."""
         return StoredColumn(
-            self.name, self.type, self.declared, self.precision, self.scale, self.size, self.national, self.storage
+            self.name,
+            self.type,
+            self.declared,
+            self.precision,
+            self.scale,
+            self.size,
+            self.national,
+            self.storage,
+            self.in_row,
         )
 
 

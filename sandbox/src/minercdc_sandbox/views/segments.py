@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from minercdc_sandbox.interfaces import OraType, View
 from minercdc_sandbox.partitioning import ROW_MASK
+from minercdc_sandbox.redo.large_values import BASICFILE
 from minercdc_sandbox.storage.rowid import FILE, FIRST_BLOCK, ROWS_PER_BLOCK
 from minercdc_sandbox.tables import Table
 from minercdc_sandbox.view_session import ViewSession
@@ -57,6 +58,8 @@ def _lobs(table: Table) -> Iterator[Row]:
                 "CHUNK": _BLOCK_BYTES,
                 "FORMAT": "NOT APPLICABLE" if column.type is OraType.BLOB else "ENDIAN NEUTRAL",
                 "PARTITIONED": yes_no(table.partitioning is not None),
+                "IN_ROW": yes_no(column.in_row),
+                "SECUREFILE": yes_no(column.storage != BASICFILE),
             }
 
 
