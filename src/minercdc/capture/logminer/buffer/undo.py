@@ -29,6 +29,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
 from minercdc.capture.logminer.buffer.undo_by_values import has_row_id, parsed_row, place_by_values
+from minercdc.capture.logminer.lobs.lob_text import selected
 from minercdc.capture.logminer.session.row import LARGE_CODES, LogMinerRow, OpCode, same_object
 from minercdc.capture.logminer.sql_redo.text import RedoDml, parse_condition
 from minercdc.errors import RedoSyntaxError
@@ -369,17 +370,38 @@ def _of_insert(rows: Undoable, undo: LogMinerRow) -> list[int]:
     """The places of the latest INSERT of the row, or of one of which is not known whose it is, and of what follows it on this row;
     [] when there is no such INSERT."""
     following: list[int] = []
-    found = False
+    is_written_after = False
     for seen in _backwards(rows, undo):
-        if found:  # LOBs without storage in the row come before it
-            return [*following, *seen.places] if seen.unlocated else following
         if seen.of not in (None, undo.row_id):
             continue
         if seen.of is not None and seen.row.code == OpCode.DELETE:
             return []
         following += seen.places
-        found = seen.row.code == OpCode.INSERT or (seen.of is not None and seen.row.code == OpCode.UNSUPPORTED)
-    return following if found else []
+        if seen.row.code == OpCode.INSERT:
+            return following if is_written_after else [*following, *_written_before(rows, undo, seen)]
+        if seen.of is not None and seen.row.code == OpCode.UNSUPPORTED:
+            return following
+        is_written_after = is_written_after or seen.unlocated
+    return []
+
+
+def _written_before(rows: Undoable, undo: LogMinerRow, insert: _Seen) -> list[int]:
+    """The places of the pieces that came before the INSERT they belong to, as those of LOBs without storage in the row do: such
+    pieces name a column that it leaves out, and its row; or neither."""
+    found: list[int] = []
+    parsed = parsed_row(insert.row)
+    later = insert.places[-1] + 1
+    while (row := rows.row_before(later)) is not None:
+        if row.code != OpCode.LOB_WRITE or has_row_id(row) or not same_object(row, undo):
+            break
+        column, known = selected(row.sql or "")
+        if column is not None and (
+            parsed is None or column in parsed.new or any(parsed.new.get(name) != known[name] for name in known)
+        ):
+            break
+        found.append(later)
+        later += 1
+    return found
 
 
 def _of_update(rows: Undoable, undo: LogMinerRow, large: frozenset[str] | None) -> list[int]:
