@@ -136,7 +136,8 @@ class TableVersion:
     :param columns: the stored ones; positions of redo records are places in them.
     :param key: positions of the primary key's columns; empty without one.
     :param temporary: a global temporary table, whose rows have no SQL.
-    :param partition: the name of the partition that `data_obj` is; None for the table itself.
+    :param partition: the name of the partition or subpartition that `data_obj` is; None for the table itself.
+    :param is_subpartition: it is a subpartition.
     """
 
     owner: str
@@ -148,3 +149,4 @@ class TableVersion:
     key: tuple[int, ...] = ()
     temporary: bool = False
     partition: str | None = None
+    is_subpartition: bool = False

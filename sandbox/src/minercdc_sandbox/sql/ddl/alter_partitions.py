@@ -1,10 +1,13 @@
-"""ALTER TABLE .. PARTITION, without redo of the rows that are moved or ended (docs/reference/logminer-facts.md#b-8).
+"""ALTER TABLE .. PARTITION and SUBPARTITION, without redo of the rows that are moved or ended (docs/reference/logminer-facts.md#b-8).
 
     ADD, SPLIT, MERGE       new objects: new DATA_OBJ# in the redo from then on
     TRUNCATE, MOVE          a new data object id, DATA_OBJD#
     EXCHANGE                table and partition change data object ids, their rows keep their ROWIDs
     DROP                    redo that names the object is of an unknown table from then on
 
+What is done to a partition with subpartitions is done to them, and to a subpartition what is done to a partition; a partition that
+SPLIT makes is divided as the old one was, one that MERGE makes as the template says (SQL Language Reference, ALTER TABLE,
+"alter_table_partitioning").
 Indexes always stay usable, as with UPDATE INDEXES in Oracle; without it, its global ones become UNUSABLE.
 """
 
@@ -13,14 +16,27 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from minercdc_sandbox.interfaces import OraError
-from minercdc_sandbox.partitioning import ROW_MASK, Partitioning, TablePartition, is_below
+from minercdc_sandbox.partitioning import ROW_MASK, Bound, Partitioning, TablePartition, is_below
 from minercdc_sandbox.sql.ddl.exclusive import take_alone
-from minercdc_sandbox.sql.ddl.partitions import bound_cells, described_partition, interval_step
-from minercdc_sandbox.sql.dml.partitions import new_partition
+from minercdc_sandbox.sql.ddl.partitions import (
+    bound_cells,
+    described_partition,
+    described_parts,
+    interval_step,
+    set_template,
+)
+from minercdc_sandbox.sql.dml.partitions import Part, new_partition, new_subpartition
 from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.definitions import physical_options
-from minercdc_sandbox.sql.parse.partitions import PartitionSpec, bounds, interval_of, partition_spec
+from minercdc_sandbox.sql.parse.partitions import (
+    PartitionSpec,
+    bounds,
+    interval_of,
+    partition_spec,
+    subpartition_spec,
+    template_of,
+)
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.storage.relocation import end_rows, live_rows, put_rows, rewrite
 from minercdc_sandbox.storage.store import segment
@@ -31,13 +47,20 @@ def is_of_partitions(parser: Parser) -> bool:
     """Whether the next words of an ALTER TABLE, after the table's name, change partitions; reads none of them."""
     if parser.is_word("SET", "INTERVAL"):
         return True
-    return parser.token.text in _CHANGES and parser.peek().text in ("PARTITION", "PARTITIONS", "SUBPARTITION")
+    if parser.is_word("SET", "SUBPARTITION"):
+        return True
+    return parser.token.text in _CHANGES and parser.peek().text in (
+        "PARTITION",
+        "PARTITIONS",
+        "SUBPARTITION",
+        "SUBPARTITIONS",
+    )
 
 
 def alter_partitions(session: SqlSession, parser: Parser, table: Table) -> None:
     """Read and apply a change of partitions; the caller holds the storage lock and the table alone, and logs the DDL. Raises
-    ORA-14501 for a table without partitions, ORA-03001 for subpartitions, of the changes ORA-02149, ORA-02266, those between
-    ORA-14004 and ORA-14760, ORA-00905 and others of `Parser` for wrong syntax, as `bound_cells`, `interval_of` and
+    ORA-14501 for a table without partitions, ORA-14253 for one without subpartitions, ORA-03001 for changes of them that are not
+    implemented, of the changes ORA-02149, ORA-02266, those between ORA-14004 and ORA-14760, ORA-00905 and others of `Parser` for wrong syntax, as `bound_cells`, `interval_of` and
     `interval_step`, and of EXCHANGE as `target_table` and `take_alone`."""
     at = parser.token.start
     by = table.partitioning
@@ -49,9 +72,15 @@ def alter_partitions(session: SqlSession, parser: Parser, table: Table) -> None:
         parser.end()
         return
     word = parser.take().text
-    if parser.is_word("SUBPARTITION"):
-        raise OraError(3001, f"unimplemented feature: ALTER TABLE {word} SUBPARTITION", at)
-    _CHANGES[word](session, parser, table, by)
+    if parser.is_any_word("SUBPARTITION", "SUBPARTITIONS"):
+        if by.divided is None:
+            raise OraError(14253, "table is not partitioned by Composite Partition method", at)
+        change = _SUBPARTITION_CHANGES.get(word)
+        if change is None:
+            raise OraError(3001, f"unimplemented feature: ALTER TABLE {word} SUBPARTITION", at)
+        change(session, parser, table, by)
+    else:
+        _CHANGES[word](session, parser, table, by)
     session.catalog.note_segments(table)
 
 
@@ -67,12 +96,38 @@ def _name(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -
     if not parser.word("FOR"):
         return by.named(parser.name(), at)
     parser.expect_op("(")
-    key = bound_cells(session, table, list(parser.expressions()), at)
+    key = bound_cells(session, table, by.columns, list(parser.expressions()), at)
     parser.expect_op(")")
-    found = by.holding(tuple(cell for cell in key if not isinstance(cell, int)))
+    found = by.partition_of(tuple(cell for cell in key if not isinstance(cell, int)))
     if found is None:
         raise OraError(2149, "Specified partition does not exist", at)
     return found
+
+
+def _subpartitions(
+    session: SqlSession, parser: Parser, table: Table, by: Partitioning
+) -> list[tuple[TablePartition, Partitioning, TablePartition]]:
+    """Read `SUBPARTITION[S] name | FOR (values), ..`: of each its partition, what that is divided into, and the subpartition.
+    Raises ORA-14251, and as `bound_cells`. Syntax errors are those of `Parser`."""
+    parser.any_word("SUBPARTITION", "SUBPARTITIONS")
+    return parser.listed(lambda: _subpartition(session, parser, table, by))
+
+
+def _subpartition(
+    session: SqlSession, parser: Parser, table: Table, by: Partitioning
+) -> tuple[TablePartition, Partitioning, TablePartition]:
+    at = parser.token.start
+    if parser.word("FOR"):
+        parser.expect_op("(")
+        key = bound_cells(session, table, by.key_columns, list(parser.expressions()), at)
+        parser.expect_op(")")
+        found = by.holding(tuple(cell for cell in key if not isinstance(cell, int)))
+        name = found.name if found is not None else ""
+    else:
+        name = parser.name()
+    partition, one = by.named_subpartition(name, at)
+    assert partition.subpartitions is not None
+    return partition, partition.subpartitions, one
 
 
 def _end(parser: Parser) -> None:
@@ -89,7 +144,7 @@ def _add(session: SqlSession, parser: Parser, table: Table, by: Partitioning) ->
     at = parser.token.start
     if by.interval is not None:
         raise OraError(14760, "ADD PARTITION is not permitted on Interval partitioned objects", at)
-    specs = parser.listed(lambda: partition_spec(parser, by.method))
+    specs = parser.listed(lambda: partition_spec(parser, by.method, by.divided.method if by.divided is not None else None))
     _end(parser)
     for spec in specs:
         made = described_partition(session, table, spec)
@@ -99,7 +154,7 @@ def _add(session: SqlSession, parser: Parser, table: Table, by: Partitioning) ->
             _check_values(by, made, spec.at)
         by.partitions.append(made)
     if by.method == "HASH":
-        rewrite(session.storage, table, [partition.number for partition in by.partitions])
+        rewrite(session.storage, table, [one.number for one in by.segments()])
 
 
 def _check_values(by: Partitioning, made: TablePartition, at: int) -> None:
@@ -108,6 +163,15 @@ def _check_values(by: Partitioning, made: TablePartition, at: int) -> None:
     for other in by.partitions:
         if set(other.keys) & set(made.keys):
             raise OraError(14312, f"Value already exists in partition {other.name}", at)
+
+
+def _check_added(partition: TablePartition, made: TablePartition, at: int) -> None:
+    """As `_check_values`, of a subpartition that is added to a partition."""
+    if any(not other.keys for other in partition.segments()):
+        raise OraError(14621, "cannot add subpartition when DEFAULT subpartition exists", at)
+    for other in partition.segments():
+        if set(other.keys) & set(made.keys):
+            raise OraError(14622, f"Value already exists in subpartition {other.name} of partition {partition.name}", at)
 
 
 def _drop(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
@@ -123,9 +187,13 @@ def _drop(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -
         raise OraError(14758, "Last partition in the range section cannot be dropped", at)
     _check_children(session, table)
     by.partitions = left
-    end_rows(session.storage, table, [partition.number for partition in gone])
+    _end_segments(session, table, gone)
     for partition in gone:
         session.catalog.forget_partition(partition)
+
+
+def _end_segments(session: SqlSession, table: Table, parts: list[TablePartition]) -> None:
+    end_rows(session.storage, table, [one.number for partition in parts for one in partition.segments()])
 
 
 def _check_children(session: SqlSession, table: Table) -> None:
@@ -134,16 +202,21 @@ def _check_children(session: SqlSession, table: Table) -> None:
 
 
 def _truncate(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
-    emptied = _names(session, parser, table, by)
+    _empty(session, parser, table, by, _names(session, parser, table, by))
+
+
+def _empty(session: SqlSession, parser: Parser, table: Table, by: Partitioning, emptied: list[TablePartition]) -> None:
+    """Read the rest of a TRUNCATE of partitions or subpartitions, and do it."""
     if parser.any_word("DROP", "REUSE"):
         parser.word("ALL")
         parser.expect_word("STORAGE")
     parser.word("CASCADE")
     _end(parser)
     _check_children(session, table)
-    end_rows(session.storage, table, [partition.number for partition in emptied])
+    _end_segments(session, table, emptied)
     for partition in emptied:
-        _renew(session, by, partition)
+        for one in partition.segments():
+            _renew(session, by, one)
 
 
 def _renew(session: SqlSession, by: Partitioning, partition: TablePartition) -> None:
@@ -154,7 +227,16 @@ def _renew(session: SqlSession, by: Partitioning, partition: TablePartition) -> 
 
 
 def _move(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
+    at = parser.token.start
     moved = _names(session, parser, table, by)
+    if by.divided is not None:
+        raise OraError(14257, "cannot move partition other than a Range, List, System, or Hash partition", at)
+    _relocate(session, parser, table, by, moved)
+
+
+def _relocate(session: SqlSession, parser: Parser, table: Table, by: Partitioning, moved: list[TablePartition]) -> None:
+    """Read the rest of a MOVE of partitions or subpartitions, and do it."""
+    parser.word("ONLINE")
     _end(parser)
     for partition in moved:
         before = partition.number
@@ -175,16 +257,37 @@ def _rename(session: SqlSession, parser: Parser, table: Table, by: Partitioning)
 def _split(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
     at = parser.token.start
     [old] = _names(session, parser, table, by)
+    parts: list[Part] | None = None
+    if old.subpartitions is not None:
+        parts = [(None, one.bound, list(one.keys)) for one in old.segments()]
+
+    def made(name: str | None, text: str | None, keys: list[Bound]) -> TablePartition:
+        return new_partition(session, table, name, text, keys, parts=parts)
+
+    _split_one(session, parser, table, by, old, at, "PARTITION", made)
+
+
+def _split_one(
+    session: SqlSession,
+    parser: Parser,
+    table: Table,
+    by: Partitioning,
+    old: TablePartition,
+    at: int,
+    word: str,
+    made: Callable[[str | None, str | None, list[Bound]], TablePartition],
+) -> None:
+    """Read the rest of a SPLIT, and do it. `by`: what `old` is a part of; `word`: what parts are called; `made`: makes one."""
     if by.method == "HASH":
         raise OraError(14255, "table is not partitioned by Range, List, Composite Range or Composite List method", at)
     place = by.partitions.index(old)
     spec = PartitionSpec(None, None, [], at)
     if not (parser.word("AT") if by.method == "RANGE" else parser.word("VALUES")):
-        raise OraError(3001, "unimplemented feature: SPLIT PARTITION into more than two", parser.token.start)
+        raise OraError(3001, f"unimplemented feature: SPLIT {word} into more than two", parser.token.start)
     bounds(parser, by.method, spec)
-    names = _two_names(parser)
+    names = _two_names(parser, word)
     _end(parser)
-    keys = [bound_cells(session, table, bound, at) for bound in spec.bounds]
+    keys = [bound_cells(session, table, by.columns, bound, at) for bound in spec.bounds]
     if by.method == "RANGE":
         below = by.partitions[place - 1].keys[0] if place else None
         if not is_below(keys[0], old.keys[0]) or (below is not None and not is_below(below, keys[0])):
@@ -196,10 +299,9 @@ def _split(session: SqlSession, parser: Parser, table: Table, by: Partitioning) 
         rest = [key for key in old.keys if key not in keys]
         rest_text = _without(old.bound, spec.text) if old.keys else "DEFAULT"
     by.partitions.remove(old)
-    halves = [new_partition(session, table, names[0], spec.text, keys)]
-    by.partitions.insert(place, halves[0])
-    by.partitions.insert(place + 1, new_partition(session, table, names[1], rest_text, rest))
-    rewrite(session.storage, table, [old.number])
+    by.partitions.insert(place, made(names[0], spec.text, keys))
+    by.partitions.insert(place + 1, made(names[1], rest_text, rest))
+    rewrite(session.storage, table, [one.number for one in old.segments()])
     session.catalog.forget_partition(old)
 
 
@@ -209,30 +311,48 @@ def _without(text: str | None, gone: str | None) -> str:
     return ", ".join(part.strip() for part in (text or "").split(",") if part.strip() not in removed)
 
 
-def _two_names(parser: Parser) -> tuple[str | None, str | None]:
-    """Read `INTO (PARTITION a, PARTITION b)`: the names, None for one that Oracle is to make, as where INTO is left out. Raises
+def _two_names(parser: Parser, word: str) -> tuple[str | None, str | None]:
+    """Read `INTO (PARTITION a, PARTITION b)`, or with `word` SUBPARTITION: the names, None for one that Oracle is to make, as where INTO is left out. Raises
     ORA-14004, ORA-03001 for another number. Syntax errors are those of `Parser`."""
     if not parser.word("INTO"):
         return None, None
     parser.expect_op("(")
     names: list[str | None] = []
     while not names or parser.op(","):
-        parser.expect_word("PARTITION", 14004, "missing PARTITION keyword")
+        parser.expect_word(word, 14004, "missing PARTITION keyword")
         names.append(None if parser.token.text in (",", ")") else parser.name())
         physical_options(parser)
         if parser.token.text == "(":
-            raise OraError(3001, "unimplemented feature: SUBPARTITION", parser.token.start)
+            raise OraError(3001, "unimplemented feature: SUBPARTITION of SPLIT PARTITION", parser.token.start)
     parser.expect_op(")")
     if len(names) != 2:
-        raise OraError(3001, "unimplemented feature: SPLIT PARTITION into more than two", parser.token.start)
+        raise OraError(3001, f"unimplemented feature: SPLIT {word} into more than two", parser.token.start)
     return names[0], names[1]
 
 
 def _merge(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
     at = parser.token.start
     merged = _names(session, parser, table, by)
+
+    def made(name: str | None, text: str | None, keys: list[Bound]) -> TablePartition:
+        return new_partition(session, table, name, text, keys)
+
+    _merge_some(session, parser, table, by, merged, at, "PARTITION", made)
+
+
+def _merge_some(
+    session: SqlSession,
+    parser: Parser,
+    table: Table,
+    by: Partitioning,
+    merged: list[TablePartition],
+    at: int,
+    word: str,
+    made: Callable[[str | None, str | None, list[Bound]], TablePartition],
+) -> None:
+    """Read the rest of a MERGE, and do it; parameters as of `_split_one`."""
     name = None
-    if parser.word("INTO", "PARTITION"):
+    if parser.word("INTO", word):
         name = parser.name()
     _end(parser)
     places = sorted(by.partitions.index(partition) for partition in merged)
@@ -249,8 +369,8 @@ def _merge(session: SqlSession, parser: Parser, table: Table, by: Partitioning) 
         keys = [key for partition in merged for key in partition.keys]
         text = ", ".join(partition.bound or "" for partition in merged)
     by.partitions = [partition for partition in by.partitions if all(partition is not other for other in merged)]
-    by.partitions.insert(places[0], new_partition(session, table, name, text, keys))
-    rewrite(session.storage, table, [partition.number for partition in merged])
+    by.partitions.insert(places[0], made(name, text, keys))
+    rewrite(session.storage, table, [one.number for partition in merged for one in partition.segments()])
     for partition in merged:
         session.catalog.forget_partition(partition)
 
@@ -258,6 +378,23 @@ def _merge(session: SqlSession, parser: Parser, table: Table, by: Partitioning) 
 def _modify(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
     at = parser.token.start
     [partition] = _names(session, parser, table, by)
+    if (
+        partition.subpartitions is not None
+        and parser.is_any_word("ADD", "COALESCE")
+        and parser.peek().text == "SUBPARTITION"
+    ):
+        if parser.take().text == "ADD":
+            _add_subpartitions(session, parser, table, partition, partition.subpartitions)
+        else:
+            _coalesce_subpartition(session, parser, table, partition.subpartitions, at)
+        return
+    _modify_values(session, parser, table, by, partition, at)
+
+
+def _modify_values(
+    session: SqlSession, parser: Parser, table: Table, by: Partitioning, partition: TablePartition, at: int
+) -> None:
+    """Read the rest of a MODIFY of a partition or subpartition, one of `by`, and do it."""
     if physical_options(parser):
         parser.end()
         return
@@ -267,7 +404,7 @@ def _modify(session: SqlSession, parser: Parser, table: Table, by: Partitioning)
     spec = PartitionSpec(None, None, [], at)
     bounds(parser, "LIST", spec)
     _end(parser)
-    keys = [bound_cells(session, table, bound, at) for bound in spec.bounds]
+    keys = [bound_cells(session, table, by.columns, bound, at) for bound in spec.bounds]
     if word == "ADD":
         added = TablePartition("", 0, 0, None, 0.0, keys)
         _check_values(by, added, at)
@@ -276,8 +413,9 @@ def _modify(session: SqlSession, parser: Parser, table: Table, by: Partitioning)
         return
     if not set(keys) <= set(partition.keys):
         raise OraError(14313, f"Value {spec.text} does not exist in partition {partition.name}", at)
-    rows = live_rows(session.storage, table, partition.number)
-    if any(table.partition_key(row) in keys for _, row in rows):
+    rows = [row for one in partition.segments() for _, row in live_rows(session.storage, table, one.number)]
+    places = table.positions(by.columns)
+    if any(tuple(row[place] for place in places) in keys for row in rows):
         raise OraError(14518, "partition contains rows corresponding to values being dropped", at)
     partition.keys = [key for key in partition.keys if key not in keys]
     partition.bound = _without(partition.bound, spec.text)
@@ -292,12 +430,20 @@ def _coalesce(session: SqlSession, parser: Parser, table: Table, by: Partitionin
     if len(by.partitions) == 1:
         raise OraError(14285, "cannot COALESCE the only partition of this hash partitioned table or index", at)
     gone = by.partitions.pop()
-    rewrite(session.storage, table, [gone.number])
+    rewrite(session.storage, table, [one.number for one in gone.segments()])
     session.catalog.forget_partition(gone)
 
 
 def _exchange(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
+    at = parser.token.start
     [partition] = _names(session, parser, table, by)
+    if partition.subpartitions is not None:
+        raise OraError(14291, "cannot EXCHANGE a composite partition with a non-partitioned table", at)
+    _exchange_with(session, parser, table, by, partition)
+
+
+def _exchange_with(session: SqlSession, parser: Parser, table: Table, by: Partitioning, partition: TablePartition) -> None:
+    """Read the rest of an EXCHANGE of a partition or subpartition, and do it."""
     parser.expect_word("WITH")
     parser.expect_word("TABLE")
     at = parser.token.start
@@ -358,6 +504,124 @@ def move_table(session: SqlSession, parser: Parser, table: Table) -> None:
     put_rows(storage, table, [(rid, row) for rid, (_, row) in enumerate(rows)])
 
 
+def _add_subpartitions(
+    session: SqlSession, parser: Parser, table: Table, partition: TablePartition, level: Partitioning
+) -> None:
+    """Read the rest of MODIFY PARTITION .. ADD, and do it: `SUBPARTITION [name] [VALUES ..], ..`."""
+    specs = parser.listed(lambda: subpartition_spec(parser, level.method))
+    _end(parser)
+    for spec in specs:
+        [(name, text, keys)] = described_parts(session, table, level, [spec])
+        made = new_subpartition(session, table, partition, name, text, keys)
+        if level.method == "RANGE" and not is_below(level.partitions[-1].keys[0], keys[0]):
+            raise OraError(14211, "subpartition bound must collate higher than that of the last subpartition", spec.at)
+        if level.method == "LIST":
+            _check_added(partition, made, spec.at)
+        level.partitions.append(made)
+    if level.method == "HASH":
+        rewrite(session.storage, table, [one.number for one in level.partitions])
+
+
+def _coalesce_subpartition(session: SqlSession, parser: Parser, table: Table, level: Partitioning, at: int) -> None:
+    parser.expect_word("SUBPARTITION")
+    _end(parser)
+    if level.method != "HASH" or len(level.partitions) == 1:
+        raise OraError(14285, "cannot COALESCE the only partition of this hash partitioned table or index", at)
+    gone = level.partitions.pop()
+    rewrite(session.storage, table, [gone.number])
+    session.catalog.forget_partition(gone)
+
+
+def _drop_subpartitions(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
+    at = parser.token.start
+    assert by.divided is not None
+    if by.divided.method == "HASH":
+        raise OraError(14206, "table is not subpartitioned by List or Range methods", at)
+    found = _subpartitions(session, parser, table, by)
+    _end(parser)
+    gone = [one for _, _, one in found]
+    if any(all(any(one is other for other in gone) for one in level.partitions) for _, level, _ in found):
+        raise OraError(14629, "cannot drop the only subpartition of a partition", at)
+    _check_children(session, table)
+    for _, level, one in found:
+        level.partitions = [other for other in level.partitions if other is not one]
+    _end_segments(session, table, gone)
+    for one in gone:
+        session.catalog.forget_partition(one)
+
+
+def _truncate_subpartitions(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
+    _empty(session, parser, table, by, [one for _, _, one in _subpartitions(session, parser, table, by)])
+
+
+def _move_subpartitions(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
+    _relocate(session, parser, table, by, [one for _, _, one in _subpartitions(session, parser, table, by)])
+
+
+def _rename_subpartition(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
+    [(_, _, one)] = _subpartitions(session, parser, table, by)
+    parser.expect_word("TO")
+    at, name = parser.token.start, parser.name()
+    parser.end()
+    if any(other.name == name for other in by.segments()):
+        raise OraError(14263, "new subpartition name must differ from that of any other subpartition of the object", at)
+    one.name = name
+
+
+def _split_subpartition(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
+    at = parser.token.start
+    [(partition, level, old)] = _subpartitions(session, parser, table, by)
+
+    def made(name: str | None, text: str | None, keys: list[Bound]) -> TablePartition:
+        return new_subpartition(session, table, partition, name, text, keys)
+
+    _split_one(session, parser, table, level, old, at, "SUBPARTITION", made)
+
+
+def _merge_subpartitions(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
+    at = parser.token.start
+    found = _subpartitions(session, parser, table, by)
+    partition, level, _ = found[0]
+    if any(other is not level for _, other, _ in found):
+        raise OraError(14274, "partitions being merged are not adjacent", at)
+
+    def made(name: str | None, text: str | None, keys: list[Bound]) -> TablePartition:
+        return new_subpartition(session, table, partition, name, text, keys)
+
+    _merge_some(session, parser, table, level, [one for _, _, one in found], at, "SUBPARTITION", made)
+
+
+def _modify_subpartition(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
+    at = parser.token.start
+    [(_, level, one)] = _subpartitions(session, parser, table, by)
+    _modify_values(session, parser, table, level, one, at)
+
+
+def _exchange_subpartition(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
+    [(_, _, one)] = _subpartitions(session, parser, table, by)
+    _exchange_with(session, parser, table, by, one)
+
+
+def _set_template(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> None:
+    assert by.divided is not None
+    parser.expect_word("SUBPARTITION")
+    parser.expect_word("TEMPLATE")
+    specs = template_of(parser, by.divided.method)
+    parser.end()
+    set_template(session, table, specs)
+
+
+_SUBPARTITION_CHANGES: dict[str, Callable[[SqlSession, Parser, Table, Partitioning], None]] = {
+    "DROP": _drop_subpartitions,
+    "EXCHANGE": _exchange_subpartition,
+    "MERGE": _merge_subpartitions,
+    "MODIFY": _modify_subpartition,
+    "MOVE": _move_subpartitions,
+    "RENAME": _rename_subpartition,
+    "SET": _set_template,
+    "SPLIT": _split_subpartition,
+    "TRUNCATE": _truncate_subpartitions,
+}
 _CHANGES: dict[str, Callable[[SqlSession, Parser, Table, Partitioning], None]] = {
     "ADD": _add,
     "COALESCE": _coalesce,
