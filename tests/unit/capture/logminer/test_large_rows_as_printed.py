@@ -277,11 +277,36 @@ def test_undone_pieces_that_came_before_their_insert_leave_nothing(miner: Miner,
     assert changes(miner, redo) == [("c", None, ("1", "t", "kept", "")), ("c", None, ("3", "t", "new", ""))]
 
 
+@pytest.mark.parametrize("in_place", [True, False], ids=["DBMS_LOB", "a statement"])
+def test_pieces_of_an_insert_are_not_of_the_locator_before_them(
+    miner: Miner, redo: Large, dialect: Any, in_place: bool
+) -> None:
+    row_id = "r1" if in_place else None
+    redo.insert_doc(1)
+    redo.update_doc(1, """"C" = 'old', "B" = NULL""", "r1")
+    dialect.locator(redo, 1, row_id=row_id)
+    dialect.piece(redo, OpCode.LOB_WRITE, 1, write("abc"), row_id=row_id)
+    dialect.piece(redo, OpCode.LOB_WRITE, 1, write("def", 4), row_id=row_id)
+    early(redo, dialect, 2, "other")
+    after = [event[2] for event in changes(miner, redo)]
+    assert after[0] == ("1", "t", "abcdef" if in_place else "old", None)
+    assert after[-1] == ("2", "t", "other", "")
+
+
 def two_rows(redo: Large) -> None:
     """The rest of an INSERT of two rows, of which a piece came before."""
     unlocated(redo, write("of another row"))
     for key in (1, 2):
         insert_without(redo, key, '"ID","T","B"', "'t',EMPTY_BLOB()")
+
+
+def test_pieces_of_another_row_that_came_before_its_insert_stay(miner: Miner, redo: Large) -> None:
+    """An undo row may be shown after changes that came later."""
+    redo.insert_doc(1)
+    early(redo, Blocks, 2, "kept")
+    redo.update_doc(2, """"B" = NULL""", "r2")
+    redo.on(OpCode.DELETE, """delete from "LAB"."DOC" where ROWID = 'r1';""", "r1", rollback=1)
+    assert changes(miner, redo) == [("c", None, ("2", "t", "kept", None))]
 
 
 def test_pieces_without_locator_may_come_after_their_insert(miner: Miner, redo: Large) -> None:

@@ -86,11 +86,13 @@ class LargeRowAssembler(Generic[_Other]):
         self._located: Target | None = None
         self._in_place = False  # the locator is for DBMS_LOB
         self._begins = False  # no piece came since a locator that is not
+        self._is_written = False  # a LOB_WRITE came since the locator
         self._known = KnownLobs()
 
     def take_dml(self, change: Assembled) -> None:
         """Take an INSERT, UPDATE or DELETE; without `before` and `after` it is dropped. A placeholder as ROWID becomes None."""
         decoder, before, after = change.decoder, change.before, change.after
+        self._located, self._in_place = None, False
         if change.row_id == PLACEHOLDER_ROW_ID:
             change.row_id = None
         if self._latest is not None and self._latest.takes(change):
@@ -129,6 +131,7 @@ class LargeRowAssembler(Generic[_Other]):
     def take_end(self, row: LogMinerRow) -> None:
         """Take the row of code 0 that ends a statement with LOBs outside the row: it says whose rows those with the placeholder
         are, and that pieces which come now are another statement's."""
+        self._located, self._in_place = None, False
         latest = self._latest
         if latest is None or latest.change.row_id not in (None, row.row_id):
             return
@@ -171,13 +174,20 @@ class LargeRowAssembler(Generic[_Other]):
     def _locate(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
         """Take SELECT_LOB_LOCATOR, which names the LOB that the edits after it are of."""
         self._located, self._in_place = None, row.row_id != PLACEHOLDER_ROW_ID
-        self._begins = not self._in_place
+        self._begins, self._is_written = not self._in_place, False
         if row.sql:
             self._located = parse_locator(row.sql, decoder)
 
     def _edit(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
         """Take LOB_WRITE, LOB_TRIM or LOB_ERASE."""
         target, edit = parse_lob_edit(_text_of(row), decoder)
+        in_place = self._in_place
+        if isinstance(edit, Write):
+            in_place = in_place and row.row_id != PLACEHOLDER_ROW_ID  # DBMS_LOB's writes have a ROW_ID
+            # A value is written front to back: at its begin another one begins, which has no locator.
+            is_another = in_place is not self._in_place or (self._is_written and not edit.offset)
+            self._located = None if is_another else self._located
+            self._is_written = True
         target = target or self._located
         if target is None or target.decoder is not decoder:
             if not isinstance(edit, Write):
@@ -189,11 +199,7 @@ class LargeRowAssembler(Generic[_Other]):
             return
         begins, self._begins = self._begins, False
         pending = self._change_of(row, decoder, target.known)
-        if (
-            pending is not None
-            and not self._in_place
-            and (not pending.takes_lobs or pending.is_past(column, edit, begins=begins))
-        ):
+        if pending is not None and not in_place and (not pending.takes_lobs or pending.is_past(column, edit, begins=begins)):
             pending = None
         pending = pending or self._begin_update(row, target, takes_lobs=True)
         self._go_on_with(pending)
@@ -201,8 +207,8 @@ class LargeRowAssembler(Generic[_Other]):
             pending.change.row_id = row.row_id
         if column not in pending.values:
             binary = column in decoder.images or decoder.schema.columns[column].type_name == "BLOB"
-            pending.values[column] = LargeValue(self._value_before(pending, column), binary=binary)
-        pending.is_in_place = pending.is_in_place or self._in_place
+            pending.values[column] = LargeValue(self._value_before(pending, column, in_place=in_place), binary=binary)
+        pending.is_in_place = pending.is_in_place or in_place
         self._size += pending.apply(column, edit)
 
     def _edit_unlocated(self, row: LogMinerRow, decoder: RedoDecoder, edit: Write) -> None:
@@ -307,15 +313,15 @@ class LargeRowAssembler(Generic[_Other]):
         self._written_first.add(decoder.schema.id)
         return pending
 
-    def _value_before(self, pending: Pending, column: int) -> str | None:
+    def _value_before(self, pending: Pending, column: int, *, in_place: bool) -> str | None:
         """What a LOB was before the first piece that a change has of it; None when that is not known, as of an image that was
         decoded: JSON of which a part is written is not known as a whole."""
         value = pending.after[column]
         if column in pending.change.decoder.images:
-            return None if isinstance(value, str) or (self._in_place and pending.change.op is not Op.CREATE) else ""
+            return None if isinstance(value, str) or (in_place and pending.change.op is not Op.CREATE) else ""
         if isinstance(value, str):
             return value
-        if not self._in_place or pending.change.op is Op.CREATE:
+        if not in_place or pending.change.op is Op.CREATE:
             return ""
         return pending.known.get(column)
 
