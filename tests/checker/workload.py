@@ -43,6 +43,9 @@ PARTED = {
     + ", ".join(f"partition {name} values less than ({bound})" for name, bound in _BOUNDS.items())
     + ", partition rest values less than (maxvalue)"
 }
+# Of some histories, by their seed: LOBs without storage in the row, and subpartitions.
+_FAR = " lob (body, data) store as {} (disable storage in row"
+_DIVIDED = "by range (id) subpartition by hash (id) subpartition template (subpartition s1, subpartition s2) ("
 _KEY_DDL = (
     ("alter table item disable primary key", "alter table item enable primary key"),
     ("alter table pair drop primary key", "alter table pair add constraint pair_{} primary key (a, b)"),
@@ -114,6 +117,13 @@ class Workload:
         self._partitions = {n: [name for name in _BOUNDS if name.startswith(f"P{n}_")] for n in range(4)}
         self._words = (*_ODD, *_WORDS) if altering else _WORDS
         self.tables = TABLES | (LOB_TABLES if lobs or unseen else {}) | (PARTED if altering else {})
+        # `chance` is not asked, so that a seed's history stays what it was.
+        self._divided = altering and seed // 2 % 2 == 1
+        if self._divided:
+            self.tables["PARTED"] = self.tables["PARTED"].replace("by range (id) (", _DIVIDED)
+        storage = (None, "securefile", "basicfile")[seed // 4 % 3]
+        if "DOC" in self.tables and storage is not None:
+            self.tables["DOC"] += ")" + _FAR.format(storage)
         owner = sandbox.connect(schema, schema)
         for table, columns in self.tables.items():
             owner.cursor().execute(f"create table {table} ({columns})")
@@ -472,13 +482,17 @@ class Workload:
                 names.remove(name)
                 names.remove(following)
         elif change == "move":
-            self._run(session, f"alter table parted move partition {name}")
+            self._run(session, f"alter table parted move {self._part(name, change)}")
         else:
             self._empty(session, low, bound)
             tail = {"exchange": " with table parted_swap"}.get(change, "")
-            self._run(session, f"alter table parted {change} partition {name}{tail}")
+            self._run(session, f"alter table parted {change} {self._part(name, change)}{tail}")
             if change == "drop":  # its keys go to the next one
                 names.remove(name)
+
+    def _part(self, name: str, change: str) -> str:
+        """What a change of a partition names: one with subpartitions is neither moved nor exchanged, but these are."""
+        return f"subpartition {name}_s2" if self._divided and change in ("move", "exchange") else f"partition {name}"
 
     def _empty(self, session: _Session, low: int, bound: int) -> None:
         """Delete the session's rows below the bound, and commit."""

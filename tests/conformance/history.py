@@ -115,6 +115,9 @@ DDL_TABLES = (
     "create table parted (id number(9) primary key, v varchar2(9)) partition by range (id) (partition p1 values less than (10),"
     " partition p2 values less than (20), partition p3 values less than (30), partition p4 values less than (40),"
     " partition p5 values less than (maxvalue))",
+    "create table divided (id number(9) primary key, r varchar2(9)) partition by range (id) subpartition by list (r)"
+    " subpartition template (subpartition x values ('x'), subpartition y values ('y'), subpartition z values (default))"
+    " (partition p1 values less than (10), partition p2 values less than (maxvalue))",
     "create table swap (id number(9) primary key, v varchar2(9))",
     "create table keyed (id number(9) constraint keyed_pk primary key, code varchar2(9) not null)",
 )
@@ -136,14 +139,43 @@ class Phase:
 
 PHASES: Sequence[Phase] = (
     Phase(
-        ("insert into parted values (1, 'a')", "insert into parted values (11, 'b')", "insert into parted values (21, 'c')"),
-        (_created("PARTED", "1", "a"), _created("PARTED", "11", "b"), _created("PARTED", "21", "c")),
-        ("alter table parted split partition p1 at (5) into (partition p0, partition p6)",),
+        (
+            *(f"insert into parted values ({key}, '{value}')" for key, value in ((1, "a"), (11, "b"), (21, "c"))),
+            *(
+                f"insert into divided values ({key}, '{value}')"
+                for key, value in ((1, "x"), (2, "y"), (3, "q"), (11, "x"), (12, "q"))
+            ),
+        ),
+        (
+            *(_created("PARTED", key, value) for key, value in (("1", "a"), ("11", "b"), ("21", "c"))),
+            *(
+                _created("DIVIDED", key, value)
+                for key, value in (("1", "x"), ("2", "y"), ("3", "q"), ("11", "x"), ("12", "q"))
+            ),
+        ),
+        (
+            "alter table parted split partition p1 at (5) into (partition p0, partition p6)",
+            "alter table divided split partition p1 at (3) into (partition p3, partition p4)",
+            "alter table divided drop subpartition p2_x",
+        ),
     ),
     Phase(
-        ("insert into parted values (2, 'd')", "update parted set v = 'b2' where id = 11"),
-        (_created("PARTED", "2", "d"), _updated("PARTED", ("11", "b"), ("11", "b2"))),
-        ("alter table parted merge partitions p2, p3 into partition p7",),
+        (
+            "insert into parted values (2, 'd')",
+            "update parted set v = 'b2' where id = 11",
+            "delete from divided where id = 12",
+            "insert into divided values (13, 'y')",
+        ),
+        (
+            _created("PARTED", "2", "d"),
+            _updated("PARTED", ("11", "b"), ("11", "b2")),
+            _deleted("DIVIDED", "12", "q"),
+            _created("DIVIDED", "13", "y"),
+        ),
+        (
+            "alter table parted merge partitions p2, p3 into partition p7",
+            "alter table divided merge subpartitions p2_y, p2_z into subpartition p2_all",
+        ),
     ),
     Phase(
         ("delete from parted where id = 2", "insert into parted values (31, 'e')", "insert into parted values (41, 'f')"),

@@ -20,6 +20,10 @@ from minercdc.schema.table import TableSchema
 from minercdc.stream.events import UndecodableRow
 
 PARTS = "partition by range (n) (partition a values less than (10), partition b values less than (20), partition z values less than (maxvalue))"
+COMPOSITE = (
+    "partition by range (n) subpartition by list (r) subpartition template (subpartition x values ('x'), subpartition y values"
+    " (default)) (partition a values less than (10), partition b values less than (20), partition z values less than (maxvalue))"
+)
 # Statements on H, each followed where it stands.
 STEPS = (
     "create table h (id number(10) constraint h_pk primary key, period date, interval number(5) default 5, n number(9) not null, doc clob,"
@@ -235,6 +239,33 @@ LATE = {
         "insert into {t} values (5, 5, 'h', 5)",
         "alter table {t} add late date",
     ),
+    "COMPOSED": (
+        f"id number(9) primary key, n number(9), r varchar2(5)) {COMPOSITE} enable row movement",
+        "insert into {t} values (1, 1, 'x')",
+        "update {t} set r = 'z' where id = 1",
+        "insert into {t} values (2, 2, 'y')",
+        "alter table {t} split subpartition a_y values ('z') into (subpartition a_z, subpartition a_w)",
+        "alter table {t} split partition a at (2) into (partition a1, partition a2)",
+        "insert into {t} values (3, 12, 'x')",
+        "insert into {t} values (4, 12, 'q')",
+        "alter table {t} merge subpartitions b_x, b_y into subpartition b_all",
+        "insert into {t} values (5, 22, 'x')",
+        "alter table {t} truncate subpartition z_x",
+        "insert into {t} values (6, 22, 'q')",
+        "alter table {t} drop subpartition z_y",
+        "alter table {t} modify partition z add subpartition z_late values (default)",
+        "insert into {t} values (7, 22, 'late')",
+        "alter table {t} move subpartition z_late",
+        "create table {t}_stage (id number(9) primary key, n number(9), r varchar2(5))",
+        "alter table {t} exchange subpartition z_late with table {t}_stage",
+        "insert into {t} values (8, 22, 'more')",
+        "alter table {t} drop partition b",
+        "alter table {t} rename subpartition z_x to z_new",
+        "insert into {t} values (9, 22, 'x')",
+        "alter table {t} truncate partition z",
+        "alter table {t} set subpartition template (subpartition one values (default))",
+        "alter table {t} add c varchar2(5)",
+    ),
     "DROPPED": (
         f"id number(9) primary key, n number(9)) {PARTS}",
         "insert into {t} values (1, 1)",
@@ -248,6 +279,7 @@ KEYS = {
     "HASHED": "1234",
     "COPIED": "1",
     "EXCHANGED": "1234",
+    "COMPOSED": "1123456789",  # the first row moves: it is deleted and inserted
     "FILLED": "12345",
     "DROPPED": "12",
 }
@@ -294,7 +326,16 @@ def test_a_partition_that_was_never_seen_suspends_its_table(
     """It was made by the insert, by DDL or by both, and is gone before the redo is read."""
     lab = make_lab(sandbox, tmp_path, committed=committed)
     interval = "partition by range (n) interval (10) (partition a values less than (10))"
-    tables = {"CALM": PARTS, "MADE": interval, "SPLIT": PARTS, "PLAIN": ""}
+    inner = "subpartition by hash (id) subpartitions 2"
+    tables = {
+        "CALM": PARTS,
+        "MADE": interval,
+        "SPLIT": PARTS,
+        "PLAIN": "",
+        "LEVELS": PARTS.replace(" (partition a", f" {inner} (partition a"),
+        "LOWER": PARTS.replace(" (partition a", " subpartition by range (id) (partition a"),
+        "BOTH": interval.replace(" (partition a", f" {inner} (partition a"),
+    }
     for name, tail in tables.items():
         lab.run(f"create table {name} (id number(9) primary key, n number(9)) {tail}")
         lab.run(f"alter table {name} add supplemental log data (all) columns")
@@ -306,6 +347,14 @@ def test_a_partition_that_was_never_seen_suspends_its_table(
         "alter table split split partition a at (5) into (partition b1, partition b2)",
         "insert into split values (1, 7)",
         "alter table split merge partitions b1, b2 into partition a",
+        "alter table levels split partition a at (5) into (partition b1, partition b2)",
+        "insert into levels values (1, 7)",
+        "alter table levels drop partition b2",
+        "alter table lower split subpartition for (7, 1) at (5) into (subpartition b1, subpartition b2)",
+        "insert into lower values (1, 7)",
+        "alter table lower drop subpartition b1",
+        "insert into both values (1, 55)",
+        "alter table both drop partition for (55)",
         *(f"insert into {name} values (2, 7)" for name in tables),
     ):
         lab.run(statement)
@@ -314,7 +363,7 @@ def test_a_partition_that_was_never_seen_suspends_its_table(
     left_out = [
         (event.table.table, event.code) for event in reader.events if isinstance(event, UndecodableRow) and event.table
     ]
-    assert set(left_out) == {("MADE", "MC-4303"), ("SPLIT", "MC-4303")}
+    assert set(left_out) == {(name, "MC-4303") for name in ("MADE", "SPLIT", "LEVELS", "LOWER", "BOTH")}
     assert {name: len(reader.changes(name)) for name in tables} == dict.fromkeys(tables, 1)
     lab.app.close()
 

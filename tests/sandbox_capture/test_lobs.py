@@ -443,3 +443,30 @@ def test_lob_columns_come_and_go(lab: Lab, reader: Reader) -> None:
     lab.app.commit()
     reader.until_marker(4)
     assert reader.changes("OTHER") == [("c", None, ("3", "", "x"))]
+
+
+@pytest.fixture(params=["securefile", "basicfile"])
+def out_of_row(request: pytest.FixtureRequest, lab: Lab) -> Lab:
+    """A lab with a table FAR, whose LOBs are never in the row."""
+    lab.run(
+        "create table far (id number(10) primary key, t varchar2(10), c clob, b blob)"
+        f" lob (c, b) store as {request.param} (disable storage in row)",
+        "alter table far add supplemental log data (all) columns",
+    )
+    return lab
+
+
+def test_lobs_without_storage_in_the_row(out_of_row: Lab) -> None:
+    lab = out_of_row
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    execute(lab, "insert into far values (1, 'a', :1, hextoraw('beef'))", BIG)
+    lab.run("insert into far values (2, 'b', 'small', null)", "insert into far values (3, 'c', null, empty_blob())")
+    lab.run("insert into far select id + 10, t, c, b from far")
+    lab.run("savepoint s", "insert into far values (4, 'd', 'gone', hextoraw('00'))", "rollback to s")
+    execute(lab, "update far set t = 'z', c = :1 where id = 2", OTHER)
+    lab.run("update far set c = 'tiny', b = null where id = 1", "delete from far where id = 3")
+    lab.app.commit()
+    lab.run("insert into far values (5, 'e', 'not committed', null)", "rollback")
+    reader.until_marker(1)
+    assert [op for op, _, _ in reader.changes("FAR")] == [*"cccccc", *"uud"]
+    same_as_snapshot(lab, reader, "FAR")

@@ -99,9 +99,10 @@ def test_row_order_within_a_range_is_kept(lab: Lab) -> None:
         assert inside == sorted(inside)
 
 
-def test_partitions_are_cut_and_read_whole(lab: Lab) -> None:
+@pytest.mark.parametrize("divided", ["", "subpartition by hash (id) subpartitions 2"], ids=["", "subpartitions"])
+def test_partitions_are_cut_and_read_whole(lab: Lab, divided: str) -> None:
     lab.run(
-        "create table parted (id number primary key, region varchar2(10)) partition by range (id)"
+        f"create table parted (id number primary key, region varchar2(10)) partition by range (id) {divided}"
         " (partition p1 values less than (500), partition p2 values less than (1000), partition p3 values less than (maxvalue))"
     )
     with lab.app.cursor() as cursor:

@@ -371,8 +371,10 @@ class Catalog:
         self.version += 1
 
     def forget_partition(self, partition: TablePartition) -> None:
-        """Forget a dropped partition: LogMiner then shows the redo of its rows as of an unknown object."""
-        self._by_object.pop(partition.object_id, None)
+        """Forget a dropped partition, or subpartition: LogMiner then shows the redo of its rows as of an unknown object. Those of
+        its subpartitions go with it."""
+        for part in {id(part): part for part in (partition, *partition.segments())}.values():
+            self._by_object.pop(part.object_id, None)
         self.version += 1
 
     def recycle(self, table: Table, name: str) -> None:

@@ -54,6 +54,9 @@ _NOTES = """\
 * **Redo.** Private strands, log groups and members, archive destinations, one to four redo threads, several pluggable databases, RESETLOGS. There is no
   direct path, no flashback of the whole database. Each partition is an object of its own in redo; indexes stay usable whatever
   is done to partitions, as with UPDATE INDEXES.
+* **LOBs with DISABLE STORAGE IN ROW.** Every value that is not empty has LOB rows. That of a BasicFile is written without a locator
+  before its INSERT, which leaves the column out (redpanda-data/connect#4430, #4574). How real redo has its NULL, its UPDATE, and
+  several such rows of one statement is not published: they are as those of other BasicFiles, a row at a time.
 * **SQL_REDO** follows the session's NLS formats and time zone, the profile's LOB dialect, and supplemental logging as declared.
 * **Regions.** Time zones come from the host's time zone data; region ids are the sandbox's own. Repeated hours are standard time.
 * **Dates.** Julian calendar until 4 October 1582, as Oracle; the Julian day (`J`) of years BC is one less than Oracle's.

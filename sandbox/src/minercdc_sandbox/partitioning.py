@@ -1,7 +1,9 @@
 """Partitions of a table: the partition of a row, and the numbers of rows.
 
-All rows of a table lie in one SQLite segment. Each partition has a number in it, the high part of its row numbers, and data
-object ids of its own, so that ROWIDs, redo and the dictionary show a segment for each partition:
+All rows of a table lie in one SQLite segment. Each partition without subpartitions, and each subpartition, is a segment to
+clients: it has a number in SQLite's, the high part of its row numbers, and a data object id of its own, so that ROWIDs, redo and
+the dictionary show a segment for each. A partition with subpartitions has an OBJECT_ID only: it is "a logical container", whose
+rows lie in the subpartitions' segments (VLDB and Partitioning Guide, "Composite Partitioning").
 
     row number   number of the partition << 25 | row in the partition
 
@@ -12,6 +14,7 @@ snapshots only.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias
@@ -29,13 +32,14 @@ Bound: TypeAlias = "tuple[Cell | int, ...]"
 
 @dataclass(slots=True)
 class TablePartition:
-    """One partition of a table; `bound` is HIGH_VALUE as text, None of HASH; `keys` are the same as cells; `created` is in host
+    """One partition or subpartition of a table; `bound` is HIGH_VALUE as text, None of HASH; `keys` are the same as cells; `created` is in host
     seconds.
 
     :param keys: of RANGE one bound, below which its keys are; of LIST its values, none for DEFAULT; of HASH none.
     :param number: the high part of its row numbers; `next_rid`: row number of the next row inserted.
     :param low: of a partition that INTERVAL made the bound at which it begins, else None. Keys between the partition before and
         that bound have no partition.
+    :param subpartitions: of a partition of a composite table, which then has no rows and no number of its own; else None.
     """
 
     name: str
@@ -47,6 +51,11 @@ class TablePartition:
     number: int = 0
     next_rid: int = 0
     low: Bound | None = None
+    subpartitions: Partitioning | None = None
+
+    def segments(self) -> list[TablePartition]:
+        """What its rows lie in: itself, or its subpartitions in their order."""
+        return [self] if self.subpartitions is None else self.subpartitions.partitions
 
     @property
     def automatic(self) -> bool:
@@ -72,10 +81,26 @@ class Interval:
     step: Decimal
 
 
+@dataclass(frozen=True, slots=True)
+class SubpartitionBy:
+    """SUBPARTITION BY of a table: how each partition is divided that says nothing of it.
+
+    :param template: names with HIGH_VALUE and keys, as of `TablePartition`; () for none: one subpartition that takes all.
+    :param is_named: the template gave the names; else (SUBPARTITIONS n) they are made.
+    """
+
+    method: str
+    columns: tuple[str, ...]
+    template: tuple[tuple[str, str | None, list[Bound]], ...] = ()
+    is_named: bool = True
+
+
 @dataclass(slots=True)
 class Partitioning:
-    """PARTITION BY of one table: `method` RANGE, LIST or HASH, the key columns, and the partitions, those of RANGE ascending.
+    """PARTITION BY of one table, or what one partition of it is divided into: `method` RANGE, LIST or HASH, the key columns, and
+    the partitions, those of RANGE ascending.
 
+    :param divided: SUBPARTITION BY; None of a table that has none, and of subpartitions.
     :param interval: None when partitions are made by DDL only.
     :param last_number: highest number a partition has had, -1 before the first.
     """
@@ -85,6 +110,36 @@ class Partitioning:
     partitions: list[TablePartition]
     interval: Interval | None = None
     last_number: int = -1
+    divided: SubpartitionBy | None = None
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns that decide where a row goes: those of the partitions, then those of the subpartitions."""
+        return self.columns if self.divided is None else self.columns + self.divided.columns
+
+    def segments(self) -> list[TablePartition]:
+        """What rows lie in, in order: partitions, or the subpartitions of each."""
+        if self.divided is None:
+            return self.partitions
+        return [segment for partition in self.partitions for segment in partition.segments()]
+
+    def all_parts(self) -> Iterator[TablePartition]:
+        """Each partition, followed by its subpartitions."""
+        for partition in self.partitions:
+            yield partition
+            if partition.subpartitions is not None:
+                yield from partition.subpartitions.partitions
+
+    def named_subpartition(self, name: str, at: int = 0) -> tuple[TablePartition, TablePartition]:
+        """The subpartition with this name, after its partition. Raises ORA-14253 for a table without subpartitions, ORA-14251,
+        with `at` as its position in the statement."""
+        if self.divided is None:
+            raise OraError(14253, "table is not partitioned by Composite Partition method", at)
+        for partition in self.partitions:
+            for one in partition.segments():
+                if one.name == name:
+                    return partition, one
+        raise OraError(14251, "Specified subpartition does not exist", at)
 
     def named(self, name: str, at: int = 0) -> TablePartition:
         """The partition with this name. Raises ORA-02149 with `at` as its position in the statement."""
@@ -94,16 +149,16 @@ class Partitioning:
         raise OraError(2149, "Specified partition does not exist", at)
 
     def numbered(self, rid: int) -> TablePartition:
-        """The partition that a row number lies in. Raises ORA-08103 when it was dropped or got new storage."""
+        """The partition or subpartition that a row number lies in. Raises ORA-08103 when it was dropped or got new storage."""
         number = rid >> ROW_BITS
-        for partition in self.partitions:
+        for partition in self.segments():
             if partition.number == number:
                 return partition
         raise OraError(8103, "object no longer exists")
 
     def with_data_object(self, data_object_id: int) -> TablePartition:
-        """The partition with this DATA_OBJECT_ID, which must exist."""
-        return next(partition for partition in self.partitions if partition.data_object_id == data_object_id)
+        """The partition or subpartition with this DATA_OBJECT_ID, which must exist."""
+        return next(partition for partition in self.segments() if partition.data_object_id == data_object_id)
 
     def new_number(self) -> int:
         """A number that no partition of the table has had. Raises ORA-14299 when there is none left."""
@@ -113,7 +168,17 @@ class Partitioning:
         return self.last_number
 
     def holding(self, key: Key) -> TablePartition | None:
-        """The partition of a key; None when the key has none, also where INTERVAL or AUTOMATIC would make it."""
+        """The partition or subpartition where rows with this key lie, by `key_columns`; None when there is none, also where
+        INTERVAL or AUTOMATIC would make it."""
+        if self.divided is None:
+            return self.partition_of(key)
+        found = self.partition_of(key[: len(self.columns)])
+        if found is None or found.subpartitions is None:
+            return found
+        return found.subpartitions.holding(key[len(self.columns) :])
+
+    def partition_of(self, key: Key) -> TablePartition | None:
+        """The partition of a key, by `columns`, also one that has subpartitions; None as of `holding`."""
         if self.method == "HASH":
             return self.partitions[bucket(key, len(self.partitions))]
         default: TablePartition | None = None

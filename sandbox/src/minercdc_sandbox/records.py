@@ -113,6 +113,7 @@ class StoredColumn:
     :param national: NCHAR, NVARCHAR2, NCLOB.
     :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`, of VECTOR columns the
         format; '' of others.
+    :param in_row: False of LOB columns with DISABLE STORAGE IN ROW.
     """
 
     name: str
@@ -123,6 +124,7 @@ class StoredColumn:
     size: int = 0
     national: bool = False
     storage: str = ""
+    in_row: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,8 @@ class TableVersion:
     :param columns: the stored ones; positions of redo records are places in them.
     :param key: positions of the primary key's columns; empty without one.
     :param temporary: a global temporary table, whose rows have no SQL.
-    :param partition: the name of the partition that `data_obj` is; None for the table itself.
+    :param partition: the name of the partition or subpartition that `data_obj` is; None for the table itself.
+    :param is_subpartition: it is a subpartition.
     """
 
     owner: str
@@ -146,3 +149,4 @@ class TableVersion:
     key: tuple[int, ...] = ()
     temporary: bool = False
     partition: str | None = None
+    is_subpartition: bool = False

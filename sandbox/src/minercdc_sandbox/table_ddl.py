@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from minercdc_sandbox.catalog import Catalog
 from minercdc_sandbox.interfaces import OraError, OraType
+from minercdc_sandbox.partitioning import Partitioning, TablePartition
 from minercdc_sandbox.tables import KEYS, Column, Constraint, ConstraintKind, SupplementalLogGroup, Table
 
 
@@ -103,17 +104,31 @@ def _log_group(group: SupplementalLogGroup) -> str:
 def _partitioned(table: Table) -> str:
     partitioning = table.partitioning
     assert partitioning is not None
-    columns = ",".join(f'"{column}"' for column in partitioning.columns)
-    bounds = {"RANGE": "VALUES LESS THAN", "LIST": "VALUES"}
+    columns = _listed(partitioning.columns)
     parts = []
     for one in partitioning.partitions:
-        bound = f"  {bounds[partitioning.method]} ({one.bound})" if partitioning.method in bounds else ""
-        parts.append(f' PARTITION "{one.name}"{bound}')
+        text = _part("PARTITION", partitioning, one)
+        if one.subpartitions is not None:
+            inner = [_part("SUBPARTITION", one.subpartitions, part) for part in one.segments()]
+            text += " \n ( " + ", \n  ".join(inner) + ")"
+        parts.append(text)
     interval = "" if partitioning.interval is None else f" INTERVAL ({partitioning.interval.text})"
     if partitioning.method == "LIST" and interval:
         interval = " AUTOMATIC"
+    if partitioning.divided is not None:
+        interval += f" \n  SUBPARTITION BY {partitioning.divided.method} ({_listed(partitioning.divided.columns)})"
     movement = " ENABLE ROW MOVEMENT " if table.row_movement else ""
     return f"\n  PARTITION BY {partitioning.method} ({columns}){interval} \n (" + ", \n".join(parts) + ") " + movement
+
+
+def _listed(columns: tuple[str, ...]) -> str:
+    return ",".join(f'"{column}"' for column in columns)
+
+
+def _part(word: str, of: Partitioning, one: TablePartition) -> str:
+    bounds = {"RANGE": "VALUES LESS THAN", "LIST": "VALUES"}
+    bound = f"  {bounds[of.method]} ({one.bound})" if of.method in bounds else ""
+    return f' {word} "{one.name}"{bound}'
 
 
 def _indexes(table: Table) -> Iterator[str]:

@@ -39,6 +39,7 @@ class Column:
     :param national: NCHAR, NVARCHAR2 or NCLOB: lengths count UTF-16 units.
     :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`, of VECTOR columns the
         format; '' of others.
+    :param in_row: False of LOB columns with DISABLE STORAGE IN ROW.
     :param virtual: expression of a virtual column, which has no place in the segment; None of others.
     :param on_null: DEFAULT ON NULL: an explicit NULL takes the default too.
     :param identity: of identity columns ALWAYS or BY DEFAULT, else None; the default draws from its sequence.
@@ -61,6 +62,7 @@ class Column:
     comment: str | None = None
     national: bool = False
     storage: str = ""
+    in_row: bool = True
     virtual: str | None = None
     invisible: bool = False
     on_null: bool = False
@@ -113,7 +115,15 @@ class Column:
     def stored(self) -> StoredColumn:
         """The column for LogMiner's dictionary."""
         return StoredColumn(
-            self.name, self.type, self.declared, self.precision, self.scale, self.size, self.national, self.storage
+            self.name,
+            self.type,
+            self.declared,
+            self.precision,
+            self.scale,
+            self.size,
+            self.national,
+            self.storage,
+            self.in_row,
         )
 
 
@@ -251,6 +261,11 @@ class Table:
         return self.history_of == self.data_object_id
 
     @property
+    def is_composite(self) -> bool:
+        """Whether its partitions have subpartitions."""
+        return self.partitioning is not None and self.partitioning.divided is not None
+
+    @property
     def archival(self) -> Column | None:
         """ORA_ARCHIVE_STATE of a table with ROW ARCHIVAL, else None: rows in which it is not 0 are archived."""
         return next((column for column in self.columns if column.system and column.name == "ORA_ARCHIVE_STATE"), None)
@@ -288,12 +303,12 @@ class Table:
         return tuple(self.position(name) for name in names)
 
     def object_ids(self) -> tuple[int, ...]:
-        """OBJECT_ID of the table, then of its partitions in their order."""
-        return (self.object_id, *(p.object_id for p in (self.partitioning.partitions if self.partitioning else ())))
+        """OBJECT_ID of the table, then of its partitions in their order, each with its subpartitions."""
+        return (self.object_id, *(p.object_id for p in (self.partitioning.all_parts() if self.partitioning else ())))
 
     def partition(self, object_id: int) -> TablePartition | None:
-        """The partition with this OBJECT_ID, else None."""
-        found = self.partitioning.partitions if self.partitioning is not None else ()
+        """The partition or subpartition with this OBJECT_ID, else None."""
+        found = self.partitioning.all_parts() if self.partitioning is not None else ()
         return next((partition for partition in found if partition.object_id == object_id), None)
 
     def segment_of(self, rid: int) -> tuple[int, int]:
@@ -309,7 +324,7 @@ class Table:
         return str(self.data_object_id if self.partitioning is None else -self.object_id)
 
     def holding(self, row: tuple[bytes | str | None, ...]) -> TablePartition:
-        """The partition for a row, with cells of all stored columns, of a partitioned table; makes none. Raises ORA-14400 when
+        """The partition or subpartition for a row, with cells of all stored columns, of a partitioned table; makes none. Raises ORA-14400 when
         there is none for it."""
         assert self.partitioning is not None
         found = self.partitioning.holding(self.partition_key(row))
@@ -318,9 +333,9 @@ class Table:
         return found
 
     def partition_key(self, row: tuple[bytes | str | None, ...]) -> tuple[bytes | str | None, ...]:
-        """The cells of a row that decide its partition, in the order of the partitioning columns; only of a partitioned table."""
+        """The cells of a row that decide where it goes, in the order of `Partitioning.key_columns`; only of a partitioned table."""
         assert self.partitioning is not None
-        return tuple([row[at] for at in self.positions(self.partitioning.columns)])
+        return tuple([row[at] for at in self.positions(self.partitioning.key_columns)])
 
     def stored(self, object_id: int = 0) -> TableVersion:
         """The table's present version for LogMiner, of the partition with this OBJECT_ID, or of the table for 0 and any other
@@ -336,4 +351,5 @@ class Table:
             self.positions(self.key.columns) if self.key else (),
             self.temporary is not None,
             None if partition is None else partition.name,
+            partition is not None and self.is_composite and partition.subpartitions is None,
         )

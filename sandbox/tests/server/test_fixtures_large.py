@@ -152,6 +152,41 @@ def test_e57_replace_writes_and_trims(lab: Lab, storage: str, codes: list[int]) 
     assert "dbms_lob.trim(loc_c, 2000);" in str(lab.redo("operation_code = 11")[0])
 
 
+OUT_OF_ROW = "create table files (id number primary key, c clob) lob (c) store as {} out_of_row (disable storage in row)"
+
+
+def test_small_values_out_of_the_row_come_as_large_ones(lab: Lab) -> None:
+    lab.run(OUT_OF_ROW.format("securefile"))
+    lab.run("insert into files values (1, 'small')")
+    lab.run("insert into files values (2, empty_clob())", "insert into files values (3, null)")
+    lab.commit()
+    assert [row[0] for row in forms(lab)] == [1, 9, 10, 1, 1, 3]
+    lab.mark()
+    lab.run("update files set c = 'other' where id = 1", "update files set c = null where id = 2")
+    lab.commit()
+    assert [row[0] for row in forms(lab)] == [9, 10, 11, 3]
+    sql = "select in_row, securefile from user_lobs where table_name = 'FILES'"
+    assert lab.cursor.execute(sql).fetchall() == [("NO", "YES")]
+
+
+def test_values_of_a_basicfile_out_of_the_row_come_before_their_insert(lab: Lab, profile: str) -> None:
+    lab.run(OUT_OF_ROW.format("basicfile"))
+    lab.mark()
+    lab.run("insert into files values (1, 'small')", "insert into files values (2, null)")
+    lab.commit()
+    piece = " buf_c := 'small'; \n  dbms_lob.write(loc_c, 5, 1, buf_c);"
+    select = 'select "C" into loc_c from "LAB"."FILES" where "ID" = \'1\' for update;'
+    [written, insert, null, _] = lab.redo()
+    assert written == lob_rows(profile, select, piece)[1]
+    assert insert == 'insert into "LAB"."FILES"("ID") values (\'1\');'
+    assert null == 'insert into "LAB"."FILES"("ID","C") values (\'2\',EMPTY_CLOB());'
+    assert [row[0] for row in forms(lab)] == [10, 1, 1, 3]
+    lab.mark()
+    lab.run("savepoint s", "insert into files values (3, 'gone')", "rollback to s")
+    lab.commit()
+    assert [row[:2] for row in forms(lab)] == [(10, 0), (1, 0), (2, 1)]
+
+
 def test_null_to_large_is_not_trimmed(lab: Lab) -> None:
     lab.run("insert into doc (id) values (1)")
     lab.commit()

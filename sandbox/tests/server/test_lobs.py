@@ -114,7 +114,7 @@ def test_conditions(lab: Lab, condition: str, found: int) -> None:
         ("alter table doc modify (c varchar2(10))", 22859),
         ("create table k (a long, b long)", 1754),
         ("create table k (a anydata)", 3001),
-        ("create table k (c clob) lob (c) store as (disable storage in row)", 3001),
+        ("create table k (c clob) lob (c) store as (deduplicate)", 3001),
         ("create table k (c clob) lob (d) store as securefile", 904),
         ("select l from (select to_lob(c) l from doc)", 932),
     ],

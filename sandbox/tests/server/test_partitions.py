@@ -145,6 +145,42 @@ def test_interval_partition_makes_itself_without_ddl(lab: Lab) -> None:
     assert lab.mined("operation, seg_name", "operation_code in (1, 2, 3, 5)") == [("INSERT", f"I,{name}")]
 
 
+COMPOSITE = (
+    "create table comp (id number(6), r varchar2(5)) partition by range (id) subpartition by list (r)"
+    " subpartition template (subpartition a values ('a'), subpartition rest values (default))"
+    " (partition p1 values less than (10), partition p2 values less than (20)) enable row movement"
+)
+
+
+def test_each_subpartition_is_an_object(lab: Lab) -> None:
+    lab.run(COMPOSITE)
+    sql = "select subobject_name, object_id, data_object_id from user_objects where object_type = 'TABLE SUBPARTITION'"
+    known = {name: (object_id, data) for name, object_id, data in lab.cursor.execute(sql)}
+    lab.mark()
+    lab.cursor.executemany("insert into comp values (:1, :2)", [(1, "a"), (2, "b"), (11, "a")])
+    lab.run("update comp set r = 'b' where id = 1", "alter table comp truncate partition p1")
+    lab.commit()
+    shown = [(*known[name], f"COMP,{name}", "COMP", 34, "TABLE SUBPARTITION") for name in known]
+    p1_a, p1_rest, p2_a, _ = shown
+    assert objects(lab) == [p1_a, p1_rest, p2_a, p1_a, p1_rest]
+    assert dict(lab.cursor.execute(sql.replace("object_id, data", "data"))) != {name: ids[1] for name, ids in known.items()}
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["drop subpartition p1_a", "drop partition p1", "split partition p1 at (5)", "merge subpartitions p1_a, p1_rest"],
+)
+def test_rows_of_a_subpartition_that_went_are_unknown(lab: Lab, change: str) -> None:
+    lab.run(COMPOSITE, "insert into comp values (1, 'a')")
+    lab.commit()
+    sql = "select object_id from user_objects where subobject_name = 'P1_A'"
+    [known] = lab.cursor.execute(sql).fetchone()
+    lab.run(f"alter table comp {change}")
+    lab.start()
+    sql = "select seg_owner, table_name, info from v$logmnr_contents where operation_code = 1 and data_obj# = :1"
+    assert lab.mining.execute(sql, [known]).fetchall() == [("UNKNOWN", f"OBJ# {known}", "Dictionary Mismatch")]
+
+
 def test_added_column_reaches_rows_of_all_partitions(lab: Lab) -> None:
     lab.run("insert into part values (11, 'old')")
     lab.commit()

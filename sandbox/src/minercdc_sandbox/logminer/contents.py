@@ -68,7 +68,9 @@ _LOCATOR_LABELS = {False: "SEL_LOB_LOCATOR", True: "INTERNAL"}
 _UNSUPPORTED = 255
 _CONTROL_TEXT = {RedoOp.START: "set transaction read write", RedoOp.COMMIT: "commit", RedoOp.ROLLBACK: "rollback"}
 _int = number.integer
-_ZERO, _ONE, _TWO, _NINETEEN = _int(0), _int(1), _int(2), _int(19)
+_ZERO, _ONE, _TWO = _int(0), _int(1), _int(2)
+# Reference, V$LOGMNR_CONTENTS, SEG_TYPE.
+_SEGMENT_TYPES = {"TABLE PARTITION": _int(19), "TABLE SUBPARTITION": _int(34)}
 _OPERATIONS: dict[tuple[RedoOp, bool], tuple[Cell, ...]] = {
     (op, undo): (str(op), _int(code), _ONE if undo else _ZERO) for op, code in _CODES.items() for undo in (False, True)
 }
@@ -91,7 +93,7 @@ class TableText:
     :param owner, table: names in the row's columns, as the dictionary has them, or UNKNOWN and `OBJ# n`.
     :param shape: None for a table LogMiner has no SQL for: its rows show `comment`, or Unsupported when that is None.
     :param mismatch: the dictionary has another version of the table or does not know it.
-    :param partition: name of the partition that the record's object is; None for a table.
+    :param partition: name of the partition or subpartition that the record's object is, and SEG_TYPE_NAME; None for a table.
     :param renamed: the table had another name at other times, which the dictionary may know.
     """
 
@@ -100,7 +102,7 @@ class TableText:
     shape: Shape | None
     mismatch: bool = False
     comment: str | None = None
-    partition: str | None = None
+    partition: tuple[str, str] | None = None
     renamed: bool = False
 
 
@@ -146,7 +148,7 @@ class MinedTransaction:
         operation: tuple[Cell, ...],
         owner: str | None,
         table: str | None,
-        partition: str | None,
+        partition: tuple[str, str] | None,
         container: tuple[Cell, ...],
         index: str | None = None,
     ) -> SharedParts:
@@ -154,7 +156,7 @@ class MinedTransaction:
         next call until `ended`.
 
         :param operation: cells of OPERATION, OPERATION_CODE and ROLLBACK.
-        :param owner, table: None for a record of no table; `partition`: None for the table itself.
+        :param owner, table: None for a record of no table; `partition`: as of `TableText`.
         :param container: cells of SRC_CON_NAME to CON_ID.
         :param index: the index that the record maintains; None for none.
         """
@@ -169,7 +171,8 @@ class MinedTransaction:
             elif partition is None:
                 segment = (owner, table, table, _TWO, "TABLE", "USERS")
             else:
-                segment = (owner, f"{table},{partition}", table, _NINETEEN, "TABLE PARTITION", "USERS")
+                name, kind = partition
+                segment = (owner, f"{table},{name}", table, _SEGMENT_TYPES[kind], kind, "USERS")
             xid = self.partial_xid if partial else self.named_xid if record.op is RedoOp.START else self.xid
             found = self._parts[key] = SharedParts(
                 xid + operation + segment, (*_NO_VALUES, self.scns[1], None, None, self.client_id, *container)
@@ -240,7 +243,8 @@ class RowWriter:
         transaction.rows += 1
         operation = _OPERATIONS[record.op, record.undo]
         row_id = record.row_id
-        owner, table, partition = record.owner, record.table, None
+        owner, table = record.owner, record.table
+        partition: tuple[str, str] | None = None
         redo: str | None
         undo: str | None = None
         info, status = None if record.op is RedoOp.INTERNAL else record.info, _ZERO

@@ -184,7 +184,9 @@ class Mining:
         if version is None:
             owner, table = "UNKNOWN", f"OBJ# {record.data_obj}"
             return TableText(owner, table, raw_shape(owner, table, _width(record), text, national), mismatch=True)
-        made = partial(TableText, version.owner, version.table, partition=version.partition, renamed=renamed)
+        kind = "TABLE SUBPARTITION" if version.is_subpartition else "TABLE PARTITION"
+        part = None if version.partition is None else (version.partition, kind)
+        made = partial(TableText, version.owner, version.table, partition=part, renamed=renamed)
         if version.data_obj_v != record.data_obj_v:
             return made(raw_shape(version.owner, version.table, _width(record), text, national), mismatch=True)
         if version.temporary:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from minercdc_sandbox.interfaces import OraType
@@ -146,7 +147,7 @@ class Shape:
                 found_by = tuple(at for at in found_by if at in self._all)
             text = columns.update(changed, () if undo else found_by, row_id=row_ids)
             return Texts(text, None if undo else text)
-        insert = self._insert_large if self._large else columns.insert()
+        insert: RowText = partial(self._insert_large, frozenset(changed)) if self._large else columns.insert()
         if not undo:
             delete = columns.delete(self._all, row_id=row_ids)
             return Texts(insert, delete) if op is RedoOp.INSERT else Texts(delete, insert)
@@ -155,14 +156,15 @@ class Shape:
         # 23ai prints the ROWID here whatever NO_ROWID_IN_STMT says; older releases do not (DBZ-3235)
         return Texts(columns.delete((), row_id=self._options.since_23 or row_ids), None)
 
-    def _insert_large(self, _row_id: str | None, _old: Row, new: Row) -> str:
-        """INSERT of a row with large values. LOBs that are not NULL begin as empty ones; XML documents and extended strings that
-        left the row are not there (docs/reference/logminer-facts.md#b-7)."""
+    def _insert_large(self, early: frozenset[int], _row_id: str | None, _old: Row, new: Row) -> str:
+        """INSERT of a row with large values. LOBs that are not NULL begin as empty ones; XML documents, extended strings that
+        left the row, and LOBs that were written before, at the positions `early`, are not there
+        (docs/reference/logminer-facts.md#b-7)."""
         names, texts = [], []
         layout = self._columns.layout
         for at, cell in enumerate(new):
             kind = self._large[at][0] if at in self._large else None
-            if at in self._columns.hidden:
+            if at in self._columns.hidden or at in early:
                 continue
             if kind is Large.XML or (kind is Large.EXTENDED and cell is not None and not in_row(cell, kind)):
                 continue

@@ -2,11 +2,16 @@
 
     insert  INSERT[ph] with EMPTY_CLOB(); per large LOB: LOCATOR[ph] WRITE[ph]..; UPDATE[R] with the values kept in the row
     update  UPDATE[ph] of the plain columns; per large LOB: LOCATOR[ph] WRITE[ph].. TRIM[ph]; UPDATE[R]
+    out of row, BASICFILE   WRITE[ph].. INSERT[ph] without the column; .. as above
     XML     XML_BEGIN XML_WRITE.. XML_END       extended strings over 4000 bytes  LONG_BEGIN LONG_WRITE.. LONG_END
 
 [ph] is shown with the placeholder ROWID, [R] with its own (docs/reference/logminer-facts.md#b-7); an INTERNAL[R] stands for an
 UPDATE[R] with nothing to set. A NULL LOB is EMPTY at first and set to NULL by the UPDATE, unless only large LOBs follow: then it
 is NULL at once (docs/reference/logminer-facts.md#e-55).
+
+With DISABLE STORAGE IN ROW every value that is not empty is large. That of a BasicFile is written before the INSERT and without a
+locator (redpanda-data/connect#4430, #4574); of its UPDATE nothing is known but that the UPDATE has a row, so that is as of
+another BasicFile.
 """
 
 from __future__ import annotations
@@ -77,6 +82,9 @@ class TypedColumn(Protocol):
     @property
     def storage(self) -> str: ...
 
+    @property
+    def in_row(self) -> bool: ...
+
 
 LargeColumns: TypeAlias = "dict[int, tuple[Large, TypedColumn]]"
 
@@ -123,7 +131,8 @@ class Step:
     """One record of a row's change.
 
     :param before, after: the row before and after the record, None where its `op` has none.
-    :param changed: positions of the columns that it sets, or of the large value; () for INSERT, DELETE and INTERNAL.
+    :param changed: positions of the columns that it sets, or of the large value; of an INSERT those whose values came before it,
+        which it leaves out; () for DELETE and INTERNAL.
     :param lob: of a piece of the large value in column `changed[0]` of `after`, and of an erase: 0-based offset and amount, in
         the value's units; of a trim 0 and the new length; None for other records.
     :param placeholder: LogMiner does not show the ROWID.
@@ -141,15 +150,21 @@ def _length(cell: Cell) -> int:
     return unpack(cell).value.length
 
 
-def in_row(cell: Cell, kind: Large) -> bool:
+def in_row(cell: Cell, kind: Large, *, enabled: bool = True) -> bool:
     """Whether the value, not NULL, lies in the row's record: an extended string up to 4000 bytes, never an XML document, a LOB up
-    to 3964 bytes."""
+    to 3964 bytes, or where storage in the row is not `enabled` an empty one only (SecureFiles and Large Objects Developer's
+    Guide, "ENABLE or DISABLE STORAGE IN ROW")."""
     if kind is Large.EXTENDED:
         return len(cell.encode() if isinstance(cell, str) else cell or b"") <= EXTENDED_BYTES
     if kind is Large.XML:
         return False
     value = unpack(cell).value
-    return value.length * value.unit <= IN_ROW_BYTES
+    return value.length * value.unit <= (IN_ROW_BYTES if enabled else 0)
+
+
+def _left_row(large: LargeColumns, row: tuple[Cell, ...], places: Sequence[int]) -> list[int]:
+    """Those LOB columns at `places` whose value lies outside the row."""
+    return [at for at in places if row[at] is not None and not in_row(row[at], Large.LOB, enabled=large[at][1].in_row)]
 
 
 def _emptied(row: tuple[Cell, ...], large: LargeColumns, null: bool) -> tuple[Cell, ...]:
@@ -165,15 +180,20 @@ def _emptied(row: tuple[Cell, ...], large: LargeColumns, null: bool) -> tuple[Ce
 
 
 def insert_steps(large: LargeColumns, row: tuple[Cell, ...]) -> list[Step]:
-    """The records of an INSERT, the row's own first, see the module. `row` has cells of all stored columns."""
+    """The records of an INSERT, the row's own first but for what a BasicFile's LOBs outside the row have, see the module. `row` has cells of all stored columns."""
     lobs = [at for at, (kind, _) in large.items() if kind is Large.LOB]
-    out = [at for at in lobs if row[at] is not None and not in_row(row[at], Large.LOB)]
+    out = _left_row(large, row, lobs)
+    early = [at for at in out if large[at][1].storage == BASICFILE and not large[at][1].in_row]
     kept = [at for at in lobs if row[at] is not None and at not in out and _length(row[at])]
     trailing = [at for at in lobs if at in kept or row[at] is None] if kept or not out else []
     first = _emptied(row, large, null=not trailing)
-    steps = [Step(RedoOp.INSERT, None, first, placeholder=bool(lobs))]
+    steps: list[Step] = []
+    for at in early:
+        steps += _writes(row, at, 0, _length(row[at]), placeholder=True)
+    steps.append(Step(RedoOp.INSERT, None, first, tuple(early), placeholder=bool(lobs)))
     for at in out:
-        steps += _lob_pieces(row, at)
+        if at not in early:
+            steps += _lob_pieces(row, at)
     if trailing:
         steps.append(Step(RedoOp.UPDATE, first, row, tuple(trailing)))
     elif out:
@@ -196,7 +216,7 @@ def update_steps(
         is none and they were NULL, one that empties them.
     """
     lobs = [at for at in changed if at in large and large[at][0] is Large.LOB]
-    out = [at for at in lobs if after[at] is not None and not in_row(after[at], Large.LOB)]
+    out = _left_row(large, after, lobs)
     small = [at for at in changed if at not in out and (at not in large or _in_update(large[at][0], after[at]))]
     plain = [at for at in small if at not in lobs]
     steps = []

@@ -322,7 +322,7 @@ def _together(table: Table, place: Table | TablePartition, rows: Sequence[tuple[
 def _moves(table: Table, target: Target, changed: tuple[int, ...]) -> bool:
     """Whether the change takes a row of a partitioned table to another partition. Raises ORA-14400 when there is none for it."""
     assert table.partitioning is not None
-    if set(changed).isdisjoint(table.positions(table.partitioning.columns)):
+    if set(changed).isdisjoint(table.positions(table.partitioning.key_columns)):
         return False
     return table.holding(target.after) is not table.partitioning.numbered(target.vid >> VERSION_BITS)
 

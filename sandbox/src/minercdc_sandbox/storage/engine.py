@@ -345,7 +345,7 @@ class Storage:
         Once, before the first transaction."""
         self.durability.restore()
         for table in self.catalog.tables():
-            partitions = table.partitioning.partitions if table.partitioning is not None else ()
+            partitions = table.partitioning.segments() if table.partitioning is not None else ()
             for partition in partitions:
                 end = (partition.number + 1) << ROW_BITS
                 partition.next_rid = max(partition.next_rid, self._highest_rid(table, end) + 1)

@@ -21,7 +21,7 @@ import apsw
 
 from minercdc_sandbox.interfaces import OraError
 
-FORMAT = 4
+FORMAT = 5
 _SCN_STEP = 100_000
 
 

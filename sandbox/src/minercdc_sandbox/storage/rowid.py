@@ -62,7 +62,7 @@ def partition_bounds(text: str, table: Table) -> tuple[int, int]:
     with higher object ids. Raises ORA-01410 for a text that is no ROWID."""
     assert table.partitioning is not None
     there, rid = parse(text)
-    partitions = table.partitioning.partitions
+    partitions = table.partitioning.segments()
     for partition in partitions:
         if partition.data_object_id == there:
             begin = partition.number << ROW_BITS

@@ -170,13 +170,13 @@ class Strands:
         """Log the steps of one row's change, a record and an SCN each, which makes the transaction active. With `undo` they take
         an earlier change back."""
         self.start(client, transaction)
+        is_insert = any(step.op is RedoOp.INSERT for step in steps)
         for n, step in enumerate(steps):
             batch = self.mark(step.op, client, transaction, self.clock.advance())
             batch.rows = [(row_id, step.before, step.after)]
             batch.lob, batch.placeholder, batch.continued = step.lob, step.placeholder, n > 0
-            # What follows an insert is found by the row's own values, whatever is logged supplementally.
-            whole = steps[0].op is RedoOp.INSERT
-            self._log_change(client, transaction, table, batch, step.changed, undo, whole_row=whole)
+            # What an insert consists of is found by the row's own values, whatever is logged supplementally.
+            self._log_change(client, transaction, table, batch, step.changed, undo, whole_row=is_insert)
 
     def _log_change(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from minercdc_sandbox.catalog import Catalog
 from minercdc_sandbox.interfaces import View
 from minercdc_sandbox.objects import Job, SchemaObject, Sequence, StoredProgram, StoredView, Synonym
+from minercdc_sandbox.partitioning import TablePartition
 from minercdc_sandbox.tables import Table
 from minercdc_sandbox.views.family import forms
 from minercdc_sandbox.views.shape import Row, date
@@ -72,16 +73,9 @@ def _table_objects(table: Table) -> Iterator[Row]:
         "DEFAULT_COLLATION": "USING_NLS_COMP",
     }
     for partition in table.partitioning.partitions if table.partitioning else ():
-        yield {
-            "OWNER": table.owner,
-            "OBJECT_NAME": table.name,
-            "SUBOBJECT_NAME": partition.name,
-            "OBJECT_ID": partition.object_id,
-            "DATA_OBJECT_ID": partition.data_object_id,
-            "OBJECT_TYPE": "TABLE PARTITION",
-            "CREATED": date(partition.created),
-            "LAST_DDL_TIME": date(partition.created),
-        }
+        yield _part_object(table, partition, "TABLE PARTITION", has_rows=partition.subpartitions is None)
+        for one in partition.segments() if partition.subpartitions is not None else ():
+            yield _part_object(table, one, "TABLE SUBPARTITION", has_rows=True)
     for index in table.indexes:
         yield {
             "OWNER": index.owner,
@@ -93,6 +87,19 @@ def _table_objects(table: Table) -> Iterator[Row]:
             "LAST_DDL_TIME": date(index.created),
             "NAMESPACE": 4,
         }
+
+
+def _part_object(table: Table, partition: TablePartition, kind: str, *, has_rows: bool) -> Row:
+    return {
+        "OWNER": table.owner,
+        "OBJECT_NAME": table.name,
+        "SUBOBJECT_NAME": partition.name,
+        "OBJECT_ID": partition.object_id,
+        "DATA_OBJECT_ID": partition.data_object_id if has_rows else None,
+        "OBJECT_TYPE": kind,
+        "CREATED": date(partition.created),
+        "LAST_DDL_TIME": date(partition.created),
+    }
 
 
 def _views(catalog: Catalog, container: int) -> Iterator[Row]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from minercdc_sandbox.interfaces import OraType, View
 from minercdc_sandbox.partitioning import ROW_MASK
+from minercdc_sandbox.redo.large_values import BASICFILE
 from minercdc_sandbox.storage.rowid import FILE, FIRST_BLOCK, ROWS_PER_BLOCK
 from minercdc_sandbox.tables import Table
 from minercdc_sandbox.view_session import ViewSession
@@ -27,12 +28,16 @@ _SIZES = ((16 * 8, 8), (64 * 128, 128), (1024 * 128, 1024))
 _LARGEST = 8192
 
 
-def _segments(table: Table) -> Iterator[tuple[str | None, int]]:
-    """Of each segment of the table: partition name, None for the table itself, and how many rows were ever inserted."""
-    if table.partitioning is None:
-        yield None, table.next_rid
-    for partition in table.partitioning.partitions if table.partitioning else ():
-        yield partition.name, partition.next_rid & ROW_MASK
+def _segments(table: Table) -> Iterator[tuple[str | None, str, int]]:
+    """Of each segment of the table: partition or subpartition name, None for the table itself, SEGMENT_TYPE, and how many rows
+    were ever inserted."""
+    by = table.partitioning
+    if by is None:
+        yield None, "TABLE", table.next_rid
+        return
+    kind = "TABLE PARTITION" if by.divided is None else "TABLE SUBPARTITION"
+    for partition in by.segments():
+        yield partition.name, kind, partition.next_rid & ROW_MASK
 
 
 _LOBS = (
@@ -57,10 +62,12 @@ def _lobs(table: Table) -> Iterator[Row]:
                 "CHUNK": _BLOCK_BYTES,
                 "FORMAT": "NOT APPLICABLE" if column.type is OraType.BLOB else "ENDIAN NEUTRAL",
                 "PARTITIONED": yes_no(table.partitioning is not None),
+                "IN_ROW": yes_no(column.in_row),
+                "SECUREFILE": yes_no(column.storage != BASICFILE),
             }
 
 
-def _extents(table: Table, partition: str | None, rows: int) -> Iterator[Row]:
+def _extents(table: Table, partition: str | None, kind: str, rows: int) -> Iterator[Row]:
     used = _HEADER_BLOCKS - (-rows // ROWS_PER_BLOCK)
     allocated = 0
     number = 0
@@ -70,7 +77,7 @@ def _extents(table: Table, partition: str | None, rows: int) -> Iterator[Row]:
             "OWNER": table.owner,
             "SEGMENT_NAME": table.name,
             "PARTITION_NAME": partition,
-            "SEGMENT_TYPE": "TABLE" if partition is None else "TABLE PARTITION",
+            "SEGMENT_TYPE": kind,
             "TABLESPACE_NAME": table.tablespace,
             "EXTENT_ID": number,
             "FILE_ID": FILE,
@@ -84,8 +91,8 @@ def _extents(table: Table, partition: str | None, rows: int) -> Iterator[Row]:
 
 def _here(session: ViewSession) -> Iterator[Row]:
     for table in session.database.catalog.tables(session.container):
-        for partition, rows in _segments(table):
-            yield from _extents(table, partition, rows)
+        for partition, kind, rows in _segments(table):
+            yield from _extents(table, partition, kind, rows)
 
 
 VIEWS: tuple[View, ...] = (view("DBA_EXTENTS", _EXTENTS, _here), *family("LOBS", _LOBS, _lobs))

@@ -248,11 +248,15 @@ Expr: TypeAlias = (
 
 @dataclass(slots=True)
 class Partition:
-    """`PARTITION (name)`, or `PARTITION FOR (values)` with `name` None. `at`: its offset."""
+    """`PARTITION (name)`, or `PARTITION FOR (values)` with `name` None. `at`: its offset.
+
+    :ivar is_sub: SUBPARTITION was said.
+    """
 
     name: str | None
     values: list[Expr]
     at: int
+    is_sub: bool = False
 
 
 @dataclass(slots=True)

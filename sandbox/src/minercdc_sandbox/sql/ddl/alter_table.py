@@ -55,7 +55,7 @@ def _places(table: Table) -> object:
     """Where rows lie, and how many constraints there are, as a value to compare: when that changes, flashback queries cannot see
     the time before (Database Development Guide, "Using Oracle Flashback Technology": a new constraint invalidates undo)."""
     by = table.partitioning
-    partitions = None if by is None else [partition.number for partition in by.partitions]
+    partitions = None if by is None else [partition.number for partition in by.segments()]
     return table.data_object_id, partitions, len(table.constraints), len(table.checks)
 
 

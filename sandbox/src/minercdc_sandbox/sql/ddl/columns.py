@@ -101,7 +101,7 @@ def drop_column(session: SqlSession, table: Table, name: str, *, cascade: bool =
     position = table.position(name)
     if sum(not column.unused for column in table.columns) == 1:
         raise OraError(12983, "cannot drop all columns in a table")
-    if table.partitioning is not None and name in table.partitioning.columns:
+    if table.partitioning is not None and name in table.partitioning.key_columns:
         raise OraError(12984, "cannot drop partitioning column")
     if _used_in_virtual(table, name):
         raise OraError(54031, "column to be dropped is used in a virtual column expression")
@@ -187,7 +187,13 @@ def rename_column(session: SqlSession, table: Table, old: str, new: str) -> None
         group.columns = renamed(group.columns)
         group.unlogged = frozenset(renamed(tuple(group.unlogged)))
     if table.partitioning is not None:
-        table.partitioning.columns = renamed(table.partitioning.columns)
+        by = table.partitioning
+        by.columns = renamed(by.columns)
+        if by.divided is not None:
+            by.divided = replace(by.divided, columns=renamed(by.divided.columns))
+        for partition in by.partitions:
+            if partition.subpartitions is not None:
+                partition.subpartitions.columns = renamed(partition.subpartitions.columns)
     table.columns[position] = replace(table.columns[position], name=new)
 
 
@@ -262,7 +268,11 @@ def _change_type(session: SqlSession, parser: Parser, table: Table, column: Colu
     wanted = declare(column.name, parser.type_name())
     env = session.environment
     check_declared([wanted], env.release, extended=env.extended_strings)
-    if table.partitioning is not None and column.name in table.partitioning.columns and _type_of(column) != _type_of(wanted):
+    if (
+        table.partitioning is not None
+        and column.name in table.partitioning.key_columns
+        and _type_of(column) != _type_of(wanted)
+    ):
         raise OraError(14060, "data type or length of a table partitioning column may not be changed")
     _check_modify(session, table, column, wanted)
     column.type, column.precision, column.scale = wanted.type, wanted.precision, wanted.scale

@@ -97,7 +97,7 @@ def truncate_table(session: SqlSession, parser: Parser) -> None:
         _refuse_children(session, table, cascade=cascade)
         session.storage.drop_segment(table)
         table.data_object_id, table.next_rid = session.catalog.new_object_id(), 0
-        for partition in table.partitioning.partitions if table.partitioning is not None else ():
+        for partition in table.partitioning.segments() if table.partitioning is not None else ():
             partition.data_object_id = session.catalog.new_object_id()
             partition.number_as(partition.number)
         session.storage.segments.create(table)

@@ -76,7 +76,7 @@ def _index_options(parser: Parser) -> bool:
 def _may_be_local(table: Table, columns: tuple[str, ...], unique: bool) -> None:
     if table.partitioning is None:
         raise OraError(14016, "underlying table of a LOCAL partitioned index must be partitioned")
-    if unique and not set(table.partitioning.columns) <= set(columns):
+    if unique and not set(table.partitioning.key_columns) <= set(columns):
         raise OraError(14039, "partitioning columns must form a subset of key columns of a UNIQUE index")
 
 

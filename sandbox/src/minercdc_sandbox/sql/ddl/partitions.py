@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 from minercdc_sandbox.interfaces import OraError, OraType
-from minercdc_sandbox.partitioning import Bound, Interval, Partitioning, TablePartition, is_below
+from minercdc_sandbox.partitioning import Bound, Interval, Partitioning, SubpartitionBy, TablePartition, is_below
 from minercdc_sandbox.sql import ast, intervals, number
-from minercdc_sandbox.sql.dml.partitions import AUTOMATIC, new_partition
+from minercdc_sandbox.sql.dml.partitions import AUTOMATIC, Part, new_partition
 from minercdc_sandbox.sql.dml.target import column_path, conversion
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.partitions import PartitionBy, PartitionSpec
@@ -23,9 +24,13 @@ _MOMENTS = (OraType.DATE, OraType.TIMESTAMP)
 
 def add_partitions(session: SqlSession, table: Table, by: PartitionBy) -> None:
     """Partition a new table as CREATE TABLE describes it. Raises ORA-00904, ORA-14013 for a name twice, ORA-14037 for bounds that
-    do not rise, and as `bound_cells`, `new_partition` and `interval_step`."""
+    do not rise, and as `described_partition`, `set_template` and `interval_step`."""
     table.positions(by.columns)
     table.partitioning = Partitioning(by.method, by.columns, [])
+    if by.sub is not None:
+        table.positions(by.sub.columns)
+        table.partitioning.divided = SubpartitionBy(by.sub.method, by.sub.columns)
+        set_template(session, table, by.sub.template)
     if by.interval is not None:
         table.partitioning.interval = interval_step(session, table, *by.interval, by.at)
     for spec in by.partitions:
@@ -37,13 +42,40 @@ def add_partitions(session: SqlSession, table: Table, by: PartitionBy) -> None:
 
 
 def described_partition(session: SqlSession, table: Table, spec: PartitionSpec) -> TablePartition:
-    """A new partition as it is described, with numbers of its own, not yet among the others. Raises as `bound_cells` and
+    """A new partition as it is described, with numbers of its own, not yet among the others. Raises as `described_parts` and
     `new_partition`."""
     by = table.partitioning
     assert by is not None
-    keys = [bound_cells(session, table, bound, spec.at) for bound in spec.bounds]
-    text = spec.text or ("DEFAULT" if by.method == "LIST" else None)
-    return new_partition(session, table, spec.name, text, keys)
+    [(name, text, keys)] = described_parts(session, table, by, [spec])
+    parts = None
+    if spec.parts is not None and by.divided is not None:
+        parts = described_parts(session, table, by.divided, spec.parts)
+    return new_partition(session, table, name, text, keys, parts=parts)
+
+
+def described_parts(
+    session: SqlSession, table: Table, by: Partitioning | SubpartitionBy, specs: list[PartitionSpec]
+) -> list[Part]:
+    """Names, texts and cells of the bounds of partitions by `by`, as they are described. Raises ORA-14037 for bounds that do not
+    rise, and as `bound_cells`."""
+    found: list[Part] = []
+    for spec in specs:
+        keys = [bound_cells(session, table, by.columns, bound, spec.at) for bound in spec.bounds]
+        if by.method == "RANGE" and found and not is_below(found[-1][2][0], keys[0]):
+            raise OraError(14037, f'partition bound of partition "{spec.name or ""}" is too high', spec.at)
+        found.append((spec.name, spec.text or ("DEFAULT" if by.method == "LIST" else None), keys))
+    return found
+
+
+def set_template(session: SqlSession, table: Table, specs: list[PartitionSpec]) -> None:
+    """Let the table's partitions that say nothing of subpartitions have these from now on; [] for one that takes all. Raises as
+    `described_parts`."""
+    by = table.partitioning
+    assert by is not None
+    assert by.divided is not None
+    parts = described_parts(session, table, by.divided, specs)
+    named = tuple((name or f"S{place}", text, keys) for place, (name, text, keys) in enumerate(parts, 1))
+    by.divided = replace(by.divided, template=named, is_named=any(spec.name is not None for spec in specs))
 
 
 def interval_step(session: SqlSession, table: Table, expr: ast.Expr | None, text: str, at: int) -> Interval | None:
@@ -76,11 +108,10 @@ def interval_step(session: SqlSession, table: Table, expr: ast.Expr | None, text
     return Interval(text, unit, step)
 
 
-def bound_cells(session: SqlSession, table: Table, bound: list[ast.Expr | None], at: int) -> Bound:
-    """The cells of one bound, as the key columns store them; MAXVALUE (None in `bound`) is the integer 1. Raises ORA-14019 for
+def bound_cells(session: SqlSession, table: Table, columns: tuple[str, ...], bound: list[ast.Expr | None], at: int) -> Bound:
+    """The cells of one bound, as the key `columns` store them; MAXVALUE (None in `bound`) is the integer 1. Raises ORA-14019 for
     another number of values, at the offset `at`, and as `Expressions.value`, `evaluate` and `storer`."""
-    assert table.partitioning is not None
-    places = table.positions(table.partitioning.columns)
+    places = table.positions(columns)
     if len(bound) != len(places):
         text = "partition bound element must be one of: string, datetime or interval literal, number, or MAXVALUE"
         raise OraError(14019, text, at)

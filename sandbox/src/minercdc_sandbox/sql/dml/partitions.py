@@ -6,32 +6,44 @@ Guide, "Row Movement"). LogMiner shows no DDL that INTERVAL or AUTOMATIC makes a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from typing import TypeAlias
 
 from minercdc_sandbox.interfaces import Cell, OraError, OraType
-from minercdc_sandbox.partitioning import Bound, Interval, Key, TablePartition, is_below
+from minercdc_sandbox.partitioning import Bound, Interval, Key, Partitioning, TablePartition, is_below
 from minercdc_sandbox.sql import number, temporal
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.tables import Column, Table
+
+Part: TypeAlias = "tuple[str | None, str | None, list[Bound]]"
+"""A subpartition to be: its name, None for a generated one, HIGH_VALUE and keys as of `TablePartition`."""
+# The one subpartition of a partition that nothing is said of (SQL Language Reference, CREATE TABLE, "composite_range_partitions").
+_EVERYTHING = {"RANGE": "MAXVALUE", "LIST": "DEFAULT", "HASH": None}
+_ALL_KEYS: dict[str, Callable[[int], list[Bound]]] = {
+    "RANGE": lambda columns: [(1,) * columns],
+    "LIST": lambda columns: [],
+    "HASH": lambda columns: [],
+}
 
 AUTOMATIC = Interval("", "AUTOMATIC", Decimal(0))
 """Of LIST partitions: each new value gets a partition."""
 
 
 def home(session: SqlSession, table: Table, row: Sequence[Cell], only: TablePartition | None = None) -> TablePartition:
-    """The partition of a row in a partitioned table, made if need be: by INTERVAL or AUTOMATIC, also when the statement then
-    fails. Raises ORA-14400 without one, ORA-14401 when it is not `only`, which the statement named (None: any), and as
-    `new_partition`."""
+    """The partition or subpartition of a row in a partitioned table, made if need be: by INTERVAL or AUTOMATIC, also when the
+    statement then fails. Raises ORA-14400 without one, ORA-14401 when it is not `only`, which the statement named (None: any), nor
+    in it, and as `new_partition`."""
     by = table.partitioning
     assert by is not None
     key = table.partition_key(tuple(row))
     found = by.holding(key)
-    if found is None and by.interval is not None and key[0] is not None:
-        found = _grown(session, table, by.interval, key)
+    if found is None and by.interval is not None and key[0] is not None and by.partition_of(key[: len(by.columns)]) is None:
+        _grown(session, table, by.interval, key[: len(by.columns)])
+        found = by.holding(key)
     if found is None:
         raise OraError(14400, "inserted partition key does not map to any partition")
-    if only is not None and found is not only:
+    if only is not None and all(found is not one for one in only.segments()):
         raise OraError(14401, "inserted partition key is outside specified partition")
     return found
 
@@ -49,13 +61,20 @@ def stays(session: SqlSession, table: Table, before: Sequence[Cell], after: Sequ
 
 
 def new_partition(
-    session: SqlSession, table: Table, name: str | None, bound: str | None, keys: list[Bound], low: Bound | None = None
+    session: SqlSession,
+    table: Table,
+    name: str | None,
+    bound: str | None,
+    keys: list[Bound],
+    low: Bound | None = None,
+    parts: Sequence[Part] | None = None,
 ) -> TablePartition:
-    """An empty partition with object ids and a number of its own, not yet among the others. Raises ORA-14013 for a name that is
-    taken, ORA-14299.
+    """An empty partition with object ids and a number of its own, or with subpartitions, not yet among the others. Raises
+    ORA-14013 for a name that is taken, ORA-14299, and as `divide`.
 
     :param name: None for a generated one; `bound`: the text of its upper bound or values, `keys` their cells.
     :param low: the lower bound of one that INTERVAL makes, else None.
+    :param parts: its subpartitions in a composite table, None for those of the template.
     """
     by, catalog = table.partitioning, session.catalog
     assert by is not None
@@ -64,11 +83,36 @@ def new_partition(
         raise OraError(14013, "duplicate partition name")
     object_id = catalog.new_object_id()
     made = TablePartition(name, object_id, object_id, bound, session.storage.clock.now(), keys, low=low)
+    if by.divided is None:
+        made.number_as(by.new_number())
+        return made
+    if parts is None:
+        named, template = by.divided.is_named, by.divided.template
+        parts = [(f"{name}_{part}" if named else None, text, list(of)) for part, text, of in template]
+    everything = (None, _EVERYTHING[by.divided.method], list(_ALL_KEYS[by.divided.method](len(by.divided.columns))))
+    made.subpartitions = Partitioning(by.divided.method, by.divided.columns, [])
+    for part in parts or [everything]:
+        made.subpartitions.partitions.append(new_subpartition(session, table, made, *part))
+    return made
+
+
+def new_subpartition(
+    session: SqlSession, table: Table, of: TablePartition, name: str | None, bound: str | None, keys: list[Bound]
+) -> TablePartition:
+    """An empty subpartition of the partition `of`, which may not be among those of the table yet, with object ids and a number of
+    its own, not yet among the others. Raises ORA-14159 for a name that is taken, ORA-14299. Parameters as of `new_partition`."""
+    by, object_id = table.partitioning, session.catalog.new_object_id()
+    assert by is not None
+    name = name or f"SYS_SUBP{object_id}"
+    if any(other.name == name for other in (*by.segments(), *of.segments())):
+        raise OraError(14159, "duplicate subpartition name")
+    made = TablePartition(name, object_id, object_id, bound, session.storage.clock.now(), keys)
     made.number_as(by.new_number())
     return made
 
 
-def _grown(session: SqlSession, table: Table, interval: Interval, key: Key) -> TablePartition:
+def _grown(session: SqlSession, table: Table, interval: Interval, key: Key) -> None:
+    """Make the partition of a key, its cells of the partitions' columns."""
     by = table.partitioning
     assert by is not None
     column = table.columns[table.position(by.columns[0])]
@@ -87,7 +131,6 @@ def _grown(session: SqlSession, table: Table, interval: Interval, key: Key) -> T
         at = next((n for n, p in enumerate(by.partitions) if is_below((bound,), p.keys[0])), len(by.partitions))
     by.partitions.insert(at, made)
     session.catalog.note_segments(table)
-    return made
 
 
 def _bounds_around(interval: Interval, column: Column, anchor: bytes, value: bytes) -> tuple[bytes, bytes]:

@@ -217,14 +217,14 @@ def large_storage(parser: Parser, columns: list[Column]) -> bool:
             storage = XML_CLOB
         elif not parser.word("BINARY", "XML"):
             raise OraError(3001, "unimplemented feature: this storage of an XMLTYPE column", parser.token.start)
-    _storage_parameters(parser)
+    in_row = _storage_parameters(parser)
     for name in names:
         column = next((c for c in columns if c.name == name), None)
         if column is None:
             raise OraError(904, f'"{name}": invalid identifier')
         if column.type not in ((OraType.XMLTYPE,) if is_xml else (OraType.CLOB, OraType.BLOB)):
             raise OraError(22859, "invalid modification of columns")
-        column.storage = storage
+        column.storage, column.in_row = storage, in_row or is_xml
     return True
 
 
@@ -239,20 +239,28 @@ def _at_large_storage(parser: Parser) -> bool:
 _LOB_PARAMETERS = ("CACHE", "NOCACHE", "LOGGING", "NOCOMPRESS", "KEEP_DUPLICATES", "DECRYPT")
 
 
-def _storage_parameters(parser: Parser) -> None:
-    """Read `[name] [( .. )]`, both may be left out: parameters without effect on redo. Raises ORA-03001 for any other."""
+def _storage_parameters(parser: Parser) -> bool:
+    """Read `[name] [( .. )]`, both may be left out; returns whether values may lie in the row: not with DISABLE STORAGE IN ROW
+    (SQL Language Reference, CREATE TABLE, "LOB_storage_parameters"). The other parameters have no effect on redo. Raises
+    ORA-03001 for those that are not read."""
     # A further list of columns may follow at once: LOB (a) STORE AS SECUREFILE LOB (b) STORE AS ..
+    in_row = True
     if _at_large_storage(parser):
-        return
+        return in_row
     if parser.token.is_name and (parser.peek().text in ("(", "LOB") or parser.peek().kind is TokenKind.END):
         parser.take()
     if not parser.op("("):
-        return
+        return in_row
     while not parser.op(")"):
-        if parser.any_word("TABLESPACE", "CHUNK", "PCTVERSION", "RETENTION"):
+        if parser.is_any_word("ENABLE", "DISABLE") and parser.peek().text == "STORAGE":
+            in_row = parser.take().text == "ENABLE"
+            for word in ("STORAGE", "IN", "ROW"):
+                parser.expect_word(word)
+        elif parser.any_word("TABLESPACE", "CHUNK", "PCTVERSION", "RETENTION"):
             parser.take()
-        elif not (parser.word("ENABLE", "STORAGE", "IN", "ROW") or parser.any_word(*_LOB_PARAMETERS)):
+        elif not parser.any_word(*_LOB_PARAMETERS):
             raise OraError(3001, f"unimplemented feature: LOB parameter {parser.token.text}", parser.token.start)
+    return in_row
 
 
 _STORAGE_WORDS = [

@@ -1,6 +1,9 @@
 """PARTITION BY RANGE, LIST and HASH of CREATE TABLE, and single partitions; other partitioning is refused with ORA-03001.
 
-by := PARTITION BY RANGE (..) [INTERVAL (..)] (PARTITION p VALUES LESS THAN (..), ..) | LIST (..) [AUTOMATIC] (PARTITION p VALUES (..), ..) | HASH (..) ..
+by  := PARTITION BY RANGE (..) [INTERVAL (..)] [sub] (p VALUES LESS THAN (..) [inner], ..)
+     | PARTITION BY LIST (..) [AUTOMATIC] [sub] (p VALUES (..) [inner], ..) | PARTITION BY HASH (..) [sub] (p [inner], ..) | .. PARTITIONS n
+sub := SUBPARTITION BY RANGE | LIST | HASH (..) [SUBPARTITION TEMPLATE (SUBPARTITION s .., ..) | SUBPARTITION TEMPLATE n | SUBPARTITIONS n]
+inner := (SUBPARTITION s .., ..) | SUBPARTITIONS n
 """
 
 from __future__ import annotations
@@ -23,12 +26,27 @@ class PartitionSpec:
     :ivar text: its bounds as written between the parentheses; None for HASH and DEFAULT.
     :ivar bounds: of RANGE one list of expressions, MAXVALUE as None; of LIST one list per value; of DEFAULT and HASH none.
     :ivar at: offset in the statement, for errors.
+    :ivar parts: its subpartitions; None when it says nothing of them.
     """
 
     name: str | None
     text: str | None
     bounds: list[list[ast.Expr | None]]
     at: int
+    parts: list[PartitionSpec] | None = None
+
+
+@dataclass(slots=True)
+class SubpartitionClause:
+    """The clause SUBPARTITION BY of a table.
+
+    :ivar template: () for none; of a number of hash subpartitions without names.
+    """
+
+    method: str
+    columns: tuple[str, ...]
+    at: int
+    template: list[PartitionSpec] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -39,6 +57,7 @@ class PartitionBy:
     :ivar at: offset in the statement, for errors.
     :ivar partitions: in the order of the statement; of PARTITIONS n without names.
     :ivar interval: of INTERVAL the expression, None for `INTERVAL ()`, and its text; of AUTOMATIC None and ''; else None.
+    :ivar sub: of a composite table, else None.
     """
 
     method: str
@@ -46,11 +65,12 @@ class PartitionBy:
     at: int
     partitions: list[PartitionSpec] = field(default_factory=list)
     interval: tuple[ast.Expr | None, str] | None = None
+    sub: SubpartitionClause | None = None
 
 
 def partition_by(parser: Parser) -> PartitionBy | None:
-    """Read PARTITION BY; None, with nothing read, when it does not come next. Raises ORA-03001 for other methods and for
-    subpartitions, ORA-02017 for PARTITIONS without a number, and as `column_list`, `interval_of` and `partition_spec`."""
+    """Read PARTITION BY; None, with nothing read, when it does not come next. Raises ORA-03001 for other methods, ORA-02017 for
+    PARTITIONS without a number, and as `column_list`, `interval_of`, `template_of` and `partition_spec`."""
     at = parser.token.start
     if not parser.word("PARTITION", "BY"):
         return None
@@ -62,13 +82,41 @@ def partition_by(parser: Parser) -> PartitionBy | None:
         found.interval = interval_of(parser)
     elif method == "LIST" and parser.word("AUTOMATIC"):
         found.interval = (None, "")
-    for word in ("SUBPARTITION", "SUBPARTITIONS"):
-        if parser.is_word(word):
-            raise OraError(3001, f"unimplemented feature: {word} partitioning", parser.token.start)
+    at_sub = parser.token.start
+    if parser.word("SUBPARTITION", "BY"):
+        inner = parser.any_word("RANGE", "LIST", "HASH")
+        if inner is None:
+            raise OraError(3001, f"unimplemented feature: SUBPARTITION BY {parser.token.text}", at_sub)
+        found.sub = SubpartitionClause(inner, column_list(parser), at_sub)
+        if parser.word("SUBPARTITION", "TEMPLATE"):
+            found.sub.template = template_of(parser, inner)
+        elif parser.word("SUBPARTITIONS"):
+            found.sub.template = _unnamed(parser, at_sub)
+    divided = None if found.sub is None else found.sub.method
     if method == "HASH" and parser.word("PARTITIONS"):
         found.partitions = [PartitionSpec(None, None, [], at) for _ in range(parser.integer())]
         return found
-    found.partitions = parser.enclosed(lambda: parser.listed(lambda: partition_spec(parser, method)))
+    found.partitions = parser.enclosed(lambda: parser.listed(lambda: partition_spec(parser, method, divided)))
+    return found
+
+
+def template_of(parser: Parser, method: str) -> list[PartitionSpec]:
+    """Read what follows SUBPARTITION TEMPLATE: a list in parentheses, which may be empty, or of HASH a number. Raises ORA-02017,
+    and as `subpartition_spec`."""
+    at = parser.token.start
+    if method == "HASH" and parser.token.kind is TokenKind.NUMBER:
+        return _unnamed(parser, at)
+    if parser.token.text == "(" and parser.peek().text == ")":
+        parser.at += 2
+        return []
+    return parser.enclosed(lambda: parser.listed(lambda: subpartition_spec(parser, method)))
+
+
+def _unnamed(parser: Parser, at: int) -> list[PartitionSpec]:
+    """Read a number of hash subpartitions, and `STORE IN (..)`, which has no effect."""
+    found = [PartitionSpec(None, None, [], at) for _ in range(parser.integer())]
+    if parser.word("STORE", "IN"):
+        column_list(parser)
     return found
 
 
@@ -83,13 +131,37 @@ def interval_of(parser: Parser) -> tuple[ast.Expr | None, str]:
     return expr, parser.sql[start + 1 : parser.tokens[parser.at - 1].start]
 
 
-def partition_spec(parser: Parser, method: str) -> PartitionSpec:
-    """Read `PARTITION [name] [VALUES ..] [storage]`, as in CREATE TABLE and ADD PARTITION; VALUES for RANGE and LIST only. Raises
-    ORA-03001 for subpartitions, ORA-14004, ORA-14007, ORA-14008 and ORA-00905 for missing words, and as `bounds` and
+def partition_spec(parser: Parser, method: str, divided: str | None) -> PartitionSpec:
+    """Read `PARTITION [name] [VALUES ..] [storage] [subpartitions]`, as in CREATE TABLE and ADD PARTITION; VALUES for RANGE and
+    LIST only. Raises ORA-14253 for subpartitions of a table that has none, ORA-14004, and as `_described` and
+    `subpartition_spec`.
+
+    :param divided: the method of the subpartitions, None for a table without any.
+    """
+    parser.expect_word("PARTITION", 14004, "missing PARTITION keyword")
+    spec = _described(parser, method)
+    at = parser.token.start
+    if divided is None and (parser.token.text == "(" or parser.is_word("SUBPARTITIONS")):
+        raise OraError(14253, "table is not partitioned by Composite Partition method", at)
+    if divided == "HASH" and parser.word("SUBPARTITIONS"):
+        spec.parts = _unnamed(parser, at)
+    elif divided is not None and parser.token.text == "(":
+        spec.parts = parser.enclosed(lambda: parser.listed(lambda: subpartition_spec(parser, divided)))
+    return spec
+
+
+def subpartition_spec(parser: Parser, method: str) -> PartitionSpec:
+    """Read `SUBPARTITION [name] [VALUES ..] [storage]`. Raises ORA-00905 without the first word, and as `_described`."""
+    parser.expect_word("SUBPARTITION")
+    return _described(parser, method)
+
+
+def _described(parser: Parser, method: str) -> PartitionSpec:
+    """Read `[name] [VALUES ..] [storage]`. Raises ORA-14007, ORA-14008 and ORA-00905 for missing words, and as `bounds` and
     `physical_options`."""
     at = parser.token.start
-    parser.expect_word("PARTITION", 14004, "missing PARTITION keyword")
-    name = None if parser.token.text in ("VALUES", ",", ")") or parser.token.kind is TokenKind.END else parser.name()
+    ends = parser.token.text in ("VALUES", ",", ")", "(", "SUBPARTITIONS") or parser.token.kind is TokenKind.END
+    name = None if ends else parser.name()
     spec = PartitionSpec(name, None, [], at)
     if method != "HASH":
         parser.expect_word("VALUES")
@@ -98,8 +170,6 @@ def partition_spec(parser: Parser, method: str) -> PartitionSpec:
             parser.expect_word("THAN", 14008, "missing THAN keyword")
         bounds(parser, method, spec)
     physical_options(parser)
-    if parser.token.text == "(":
-        raise OraError(3001, "unimplemented feature: SUBPARTITION partitioning", parser.token.start)
     return spec
 
 

@@ -136,17 +136,14 @@ class RelationGrammar(ExpressionGrammar):
         return found
 
     def partition(self) -> ast.Partition | None:
-        """Read `PARTITION (name)` or `PARTITION FOR (value, ..)`; None, with nothing read, when neither comes next. Raises
-        ORA-03001 for SUBPARTITION, ORA-00903, ORA-00906, ORA-00907, and as `expr`."""
-        if self.is_word("SUBPARTITION") and self.peek().text in ("(", "FOR"):
-            raise OraError(3001, "unimplemented feature: SUBPARTITION", self.token.start)
-        if not self.is_word("PARTITION") or self.peek().text not in ("(", "FOR"):
+        """Read `[SUB]PARTITION (name)` or `[SUB]PARTITION FOR (value, ..)`; None, with nothing read, when neither comes next.
+        Raises ORA-00903, ORA-00906, ORA-00907, and as `expr`."""
+        if not self.is_any_word("PARTITION", "SUBPARTITION") or self.peek().text not in ("(", "FOR"):
             return None
-        at = self.token.start
-        self.at += 1
+        at, is_sub = self.token.start, self.take().text == "SUBPARTITION"
         if self.word("FOR"):
-            return ast.Partition(None, self.enclosed(self.expressions), at)
-        return ast.Partition(self.enclosed(self.name), [], at)
+            return ast.Partition(None, self.enclosed(self.expressions), at, is_sub)
+        return ast.Partition(self.enclosed(self.name), [], at, is_sub)
 
     def _pivot(self, source: ast.Relation) -> ast.Relation:
         at = self.token.start

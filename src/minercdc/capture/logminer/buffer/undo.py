@@ -30,6 +30,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
 from minercdc.capture.logminer.buffer.undo_by_values import has_row_id, parsed_row, place_by_values
+from minercdc.capture.logminer.lobs.lob_text import selected
 from minercdc.capture.logminer.session.row import LARGE_CODES, LogMinerRow, OpCode, same_object
 from minercdc.capture.logminer.sql_redo.text import RedoDml, parse_condition
 from minercdc.errors import RedoSyntaxError
@@ -126,8 +127,10 @@ class _Seen(NamedTuple):
 
 
 def _backwards(rows: Undoable, undo: LogMinerRow) -> Iterator[_Seen]:
-    """What has to do with the table of `undo`, newest first; a change that is in doubt with the row that holds its value."""
+    """What has to do with the table of `undo`, newest first; a change that is in doubt with the row that holds its value, and an
+    INSERT with the pieces that came before it."""
     later = 0
+    written_after = False  # pieces that say nothing of their row follow
     ended_by: str | None = None
     doubted: LogMinerRow | None = None
     while (row := rows.row_before(later)) is not None:
@@ -150,14 +153,14 @@ def _backwards(rows: Undoable, undo: LogMinerRow) -> Iterator[_Seen]:
         elif same_object(row, undo):
             if row.code in LARGE_CODES:
                 seen = _pieces(rows, undo, later, ended_by)
-                places = seen.places
+                places, written_after = seen.places, seen.unlocated
                 yield seen
-            elif has_row_id(row):
-                yield _Seen(row, row.row_id, places)
-                ended_by = row.row_id if row.code == OpCode.UPDATE else None
             else:
-                yield _Seen(row, ended_by, places)
-                ended_by = None
+                if row.code == OpCode.INSERT:
+                    places = (later, *_written_before(rows, undo, row, later + 1, unlocated=not written_after))
+                of, written_after = row.row_id if has_row_id(row) else ended_by, False
+                yield _Seen(row, of, places)
+                ended_by = row.row_id if has_row_id(row) and row.code == OpCode.UPDATE else None
         later = places[-1] + 1
 
 
@@ -380,17 +383,41 @@ def _of_insert(rows: Undoable, undo: LogMinerRow) -> list[int]:
     """The places of the latest INSERT of the row, or of one of which is not known whose it is, and of what follows it on this row;
     [] when there is no such INSERT."""
     following: list[int] = []
-    found = False
     for seen in _backwards(rows, undo):
-        if found:  # LOBs without storage in the row come before it
-            return [*following, *seen.places] if seen.unlocated else following
         if seen.of not in (None, undo.row_id):
             continue
         if seen.of is not None and seen.row.code == OpCode.DELETE:
             return []
         following += seen.places
-        found = seen.row.code == OpCode.INSERT or (seen.of is not None and seen.row.code == OpCode.UNSUPPORTED)
-    return following if found else []
+        if seen.row.code == OpCode.INSERT or (seen.of is not None and seen.row.code == OpCode.UNSUPPORTED):
+            return following
+    return []
+
+
+def _written_before(rows: Undoable, undo: LogMinerRow, insert: LogMinerRow, later: int, *, unlocated: bool) -> list[int]:
+    """The places of the pieces that came before the INSERT they belong to, as those of LOBs without storage in the row do: such
+    pieces name a column that it leaves out, and its row; or neither.
+
+    :param later: the place of the row before the INSERT.
+    :param unlocated: pieces that name neither may be its own.
+    """
+    found: list[int] = []
+    parsed = None
+    while (row := rows.row_before(later)) is not None:
+        if row.code != OpCode.LOB_WRITE or has_row_id(row) or not same_object(row, undo):
+            break
+        column, known = selected(row.sql or "")
+        parsed = parsed or parsed_row(insert)
+        if column is None:
+            is_own = unlocated
+        else:
+            is_own = parsed is not None and column not in parsed.new
+            is_own = is_own and parsed is not None and all(parsed.new.get(name) == known[name] for name in known)
+        if not is_own:
+            break
+        found.append(later)
+        later += 1
+    return found
 
 
 def _of_update(rows: Undoable, undo: LogMinerRow, unseen: Unseen) -> list[int]:

@@ -28,7 +28,7 @@ What belongs to one change:
 [R]: with a ROW_ID, [-]: with the placeholder. A locator with the placeholder begins a value of its own; one with a ROW_ID
 is DBMS_LOB at work on the value that is there. Rows are one change when the values in their conditions fit: those of one
 statement follow each other, and pieces of LOBs find the latest change of their row, also with changes of other rows between.
-A piece that names no row is part of the next INSERT that leaves out one column of its kind, or of nothing.
+A piece that names no row is part of the latest INSERT, or else of the next one, that leaves out one column of its kind; or of nothing.
 So a change may wait for pieces until the transaction ends, its row is changed again, or too much waits; what came after it
 waits for it, for changes keep their order. Tables without large columns never merge.
 """
@@ -55,6 +55,7 @@ from minercdc.capture.logminer.lobs.lob_value import LargeValue
 from minercdc.capture.logminer.session.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
 from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
 from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError
+from minercdc.schema.table import TableId
 from minercdc.stream.events import UNAVAILABLE, Op, Row
 
 # What waits for pieces of large values, or after a change that does: changes, and characters of LOBs in all.
@@ -77,6 +78,7 @@ class LargeRowAssembler(Generic[_Other]):
         self._charset = charset
         self._lost = lost
         self._unlocated: list[tuple[LogMinerRow, RedoDecoder, Write]] = []
+        self._written_first: set[TableId] = set()  # tables of which such pieces came before their INSERT
         self._queue: deque[Pending | Assembled | _Other] = deque()
         self._open: dict[RowKey, Pending] = {}
         self._latest: Pending | None = None  # what the rows of its statement may go on with
@@ -85,11 +87,13 @@ class LargeRowAssembler(Generic[_Other]):
         self._located: Target | None = None
         self._in_place = False  # the locator is for DBMS_LOB
         self._begins = False  # no piece came since a locator that is not
+        self._is_written = False  # a LOB_WRITE came since the locator
         self._known = KnownLobs()
 
     def take_dml(self, change: Assembled) -> None:
         """Take an INSERT, UPDATE or DELETE; without `before` and `after` it is dropped. A placeholder as ROWID becomes None."""
         decoder, before, after = change.decoder, change.before, change.after
+        self._located, self._in_place = None, False
         if change.row_id == PLACEHOLDER_ROW_ID:
             change.row_id = None
         if self._latest is not None and self._latest.takes(change):
@@ -128,6 +132,7 @@ class LargeRowAssembler(Generic[_Other]):
     def take_end(self, row: LogMinerRow) -> None:
         """Take the row of code 0 that ends a statement with LOBs outside the row: it says whose rows those with the placeholder
         are, and that pieces which come now are another statement's."""
+        self._located, self._in_place = None, False
         latest = self._latest
         if latest is None or latest.change.row_id not in (None, row.row_id):
             return
@@ -170,29 +175,32 @@ class LargeRowAssembler(Generic[_Other]):
     def _locate(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
         """Take SELECT_LOB_LOCATOR, which names the LOB that the edits after it are of."""
         self._located, self._in_place = None, row.row_id != PLACEHOLDER_ROW_ID
-        self._begins = not self._in_place
+        self._begins, self._is_written = not self._in_place, False
         if row.sql:
             self._located = parse_locator(row.sql, decoder)
 
     def _edit(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
         """Take LOB_WRITE, LOB_TRIM or LOB_ERASE."""
         target, edit = parse_lob_edit(_text_of(row), decoder)
+        in_place = self._in_place
+        if isinstance(edit, Write):
+            in_place = in_place and row.row_id != PLACEHOLDER_ROW_ID  # DBMS_LOB's writes have a ROW_ID
+            # A value is written front to back: at its begin another one begins, which has no locator.
+            is_another = in_place is not self._in_place or (self._is_written and not edit.offset)
+            self._located = None if is_another else self._located
+            self._is_written = True
         target = target or self._located
         if target is None or target.decoder is not decoder:
             if not isinstance(edit, Write):
                 raise SchemaMismatchError("a LOB piece without its locator")
-            self._unlocated.append((row, decoder, edit))
+            self._edit_unlocated(row, decoder, edit)
             return
         column = target.column
         if column is None or column not in decoder.lobs:
             return
         begins, self._begins = self._begins, False
         pending = self._change_of(row, decoder, target.known)
-        if (
-            pending is not None
-            and not self._in_place
-            and (not pending.takes_lobs or pending.is_past(column, edit, begins=begins))
-        ):
+        if pending is not None and not in_place and (not pending.takes_lobs or pending.is_past(column, edit, begins=begins)):
             pending = None
         pending = pending or self._begin_update(row, target)
         self._go_on_with(pending)
@@ -200,9 +208,37 @@ class LargeRowAssembler(Generic[_Other]):
             pending.change.row_id = row.row_id
         if column not in pending.values:
             binary = column in decoder.images or decoder.schema.columns[column].type_name == "BLOB"
-            pending.values[column] = LargeValue(self._value_before(pending, column), binary=binary)
-        pending.is_in_place = pending.is_in_place or self._in_place
+            pending.values[column] = LargeValue(self._value_before(pending, column, in_place=in_place), binary=binary)
+        pending.is_in_place = pending.is_in_place or in_place
         self._size += pending.apply(column, edit)
+
+    def _edit_unlocated(self, row: LogMinerRow, decoder: RedoDecoder, edit: Write) -> None:
+        """Take a LOB_WRITE without locator and block: it is of the latest INSERT, if that leaves its column out and lacks it, else
+        of one that comes after it."""
+        latest = self._latest
+        if (
+            latest is None
+            or latest.change.op is not Op.CREATE
+            or latest.change.decoder is not decoder
+            or decoder.schema.id in self._written_first
+            or not self._add_unlocated(latest, row, edit)
+        ):
+            self._unlocated.append((row, decoder, edit))
+
+    def _add_unlocated(self, insert: Pending, row: LogMinerRow, edit: Write) -> bool:
+        """Let an INSERT take a LOB_WRITE without locator and block; False when it leaves out no column of its kind or several, or
+        when the piece does not go on with the value, as that of another row."""
+        decoder, after, types = insert.change.decoder, insert.change.after or (), lob_types(row.sql or "")
+        lacking = [i for i in decoder.lobs if after[i] is UNAVAILABLE and decoder.schema.columns[i].type_name in types]
+        if len(lacking) != 1:
+            return False
+        (column,) = lacking
+        value = insert.values.get(column) or LargeValue("", binary="BLOB" in types)
+        if not value.goes_on_with(edit):
+            return False
+        insert.values[column] = value
+        self._size += insert.apply(column, edit)
+        return True
 
     def _begin_document(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
         """Take XML DOC BEGIN or 32K_BEGIN."""
@@ -273,28 +309,23 @@ class LargeRowAssembler(Generic[_Other]):
         own = [(row, edit) for row, of, edit in self._unlocated if of is decoder]
         if not own or after is None or insert.op is not Op.CREATE:
             return None
-        pending = Pending(insert, takes_lobs=True)
-        for row, edit in own:
-            types = lob_types(row.sql or "")
-            lacking = [i for i in decoder.lobs if after[i] is UNAVAILABLE and decoder.schema.columns[i].type_name in types]
-            if len(lacking) != 1:
-                return None
-            (column,) = lacking
-            if column not in pending.values:
-                pending.values[column] = LargeValue("", binary="BLOB" in types)
-            self._size += pending.apply(column, edit)
+        pending, size = Pending(insert, takes_lobs=True), self._size
+        if not all(self._add_unlocated(pending, row, edit) for row, edit in own):
+            self._size = size
+            return None
         self._unlocated = [piece for piece in self._unlocated if piece[1] is not decoder]
+        self._written_first.add(decoder.schema.id)
         return pending
 
-    def _value_before(self, pending: Pending, column: int) -> str | None:
+    def _value_before(self, pending: Pending, column: int, *, in_place: bool) -> str | None:
         """What a LOB was before the first piece that a change has of it; None when that is not known, as of an image that was
         decoded: JSON of which a part is written is not known as a whole."""
         value = pending.after[column]
         if column in pending.change.decoder.images:
-            return None if isinstance(value, str) or (self._in_place and pending.change.op is not Op.CREATE) else ""
+            return None if isinstance(value, str) or (in_place and pending.change.op is not Op.CREATE) else ""
         if isinstance(value, str):
             return value
-        if not self._in_place or pending.change.op is Op.CREATE:
+        if not in_place or pending.change.op is Op.CREATE:
             return ""
         return pending.known.get(column)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from minercdc.capture.logminer.sql_redo.dml import RedoDecoder
+from minercdc.capture.logminer.sql_redo.text import parse_condition
 from minercdc.errors import RedoSyntaxError, SchemaMismatchError
 from minercdc.stream.events import Row
 from minercdc.values import literal
@@ -125,6 +126,17 @@ def parse_lob_edit(sql: str, decoder: RedoDecoder) -> tuple[Target | None, Edit]
         raise RedoSyntaxError(f"a write, trim or erase of a LOB was expected at character {at + 1}")
     _expect_end(sql, at, end)
     return target, edit
+
+
+def selected(sql: str) -> tuple[str | None, dict[str, literal.Literal]]:
+    """The column that the block of a LOB's piece selects, and what its condition says of the row; (None, {}) for other texts."""
+    match = _SELECT.match(sql) if _DECLARE.match(sql) else None
+    if match is None:
+        return None, {}
+    try:
+        return match[1], parse_condition(sql[: match.end(2)], match.start(2))
+    except RedoSyntaxError:
+        return None, {}
 
 
 def lob_types(sql: str) -> frozenset[str]:

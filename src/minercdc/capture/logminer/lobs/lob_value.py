@@ -38,6 +38,10 @@ class LargeValue:
         """Whether the value was cut to nothing, and nothing was written."""
         return self._known and not self._length and not self._is_written
 
+    def goes_on_with(self, edit: Write) -> bool:
+        """Whether a write begins where the value ends, as the pieces of one value do."""
+        return edit.offset * self._width == self._length
+
     def apply(self, edit: Edit) -> None:
         """Apply one more edit. Writing beyond the end of a known value fills the hole with blanks or zero bytes, of an
         unknown one it has no effect; erasing stops at the end."""
