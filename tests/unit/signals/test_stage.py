@@ -79,18 +79,18 @@ def answers_to(events: list[Event], identity: str) -> list[str]:
     return [e.type for e in events if isinstance(e, Notification) and e.id == identity]
 
 
-def run(seed: int, signal: tuple[str, str, str], *, threads: bool, too_old: int = 0) -> None:
+def run(seed: int, signal: tuple[str, str, str], *, threads: bool, too_old: int = 0, keyless: bool = False) -> None:
     """By the signal table, or in every second history by a channel, which is not in step with the stream."""
     chance = random.Random(seed)
     in_table = seed % 2 == 0
     commits = history(chance, *([signal] if in_table else []))
-    world = World(commits, chance, threads=threads)
+    world = World(commits, chance, threads=threads, keyless=keyless)
     stop = threading.Event()
     late = [] if in_table else [Late(chance.randrange(20), Signal(*signal, "late"))]
     whole = play(stage_of(world, 3, late, too_old=too_old), world, At(0), SignalState(), stop)
     _judge(world, whole[-1].events, signal[0])
     for stored in chance.sample(whole, min(8, len(whole))):
-        again = World(commits, random.Random(seed + 1), threads=False)
+        again = World(commits, random.Random(seed + 1), threads=False, keyless=keyless)
         again.emitted_order = world.emitted_order
         again.now = stored.position.delivered_scn
         after = play(stage_of(again, 4, late), again, stored.position, stored.state, stop)
@@ -117,6 +117,20 @@ def test_an_incremental_snapshot_never_goes_back_and_survives_a_kill_anywhere(th
 def test_a_blocking_snapshot_never_goes_back_and_survives_a_kill_anywhere(threads: bool) -> None:
     for seed in range(SEEDS):
         run(seed, ("b-1", "execute-snapshot", BLOCKING), threads=threads, too_old=seed % 3)
+
+
+@pytest.mark.parametrize("seed", [19, 73, 165])
+@pytest.mark.parametrize("request_", [EXECUTE, BLOCKING], ids=["incremental", "blocking"])
+def test_no_row_is_read_below_the_highest_scn_of_a_run_of_transactions(seed: int, request_: str) -> None:
+    """The last one of the run is of a redo thread that lags."""
+    run(seed, ("s-1", "execute-snapshot", request_), threads=True, too_old=seed % 3 if request_ is BLOCKING else 0)
+
+
+@pytest.mark.parametrize("request_", [EXECUTE, BLOCKING], ids=["incremental", "blocking"])
+def test_a_change_without_key_and_rowid_makes_no_old_row_follow_it(request_: str) -> None:
+    """As of a table without key, where redo has the ROWID of most rows only."""
+    for seed in range(SEEDS):
+        run(seed, ("s-1", "execute-snapshot", request_), threads=seed % 3 == 0, keyless=True)
 
 
 def test_both_kinds_of_snapshots_beside_each_other_never_go_back() -> None:

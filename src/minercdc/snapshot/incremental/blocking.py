@@ -4,6 +4,7 @@
     stream at s   rows of each table AS OF s in order of ROWID, except rows with a newer change in the stream
     killed        goes on after the last ROWID: at the same s, unless newer changes were emitted meanwhile; then at a new one
     DDL after s   ORA-01466: the rest is read at a new s, which the stream comes to first
+    unknown row   a newer change does not say which row it was of: likewise
 
 As with incremental chunks, no older image ever follows a newer one, with any number of redo threads. Rows are marked as those of
 the initial snapshot (`snapshot.row_marks`): Debezium runs the same code for both. A row that is held back for its mark is not in
@@ -135,7 +136,11 @@ class BlockingSnapshots:
             if complete_scn < snapshot.scn - 1:  # what is committed at the SCN is what is read
                 self.changes.prune(snapshot.scn)
                 return
-            reached = replace(snapshot, reached=not len(self.changes))
+            if not all(self.changes.tell_rows(self._names.table(table.table), snapshot.scn) for table in snapshot.tables):
+                state = self._fix(state, snapshot, emitted_scn)
+                yield (), state
+                return
+            reached = replace(snapshot, reached=self.changes.is_empty)
             state = replaced(state, snapshot, reached)
             yield (), state  # the first rows may take long
             for step in self._read(state, reached, stop):
