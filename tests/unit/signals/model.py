@@ -64,17 +64,19 @@ class At:
 @dataclass(slots=True)
 class Commit:
     """A transaction: keys with True (there is a row from now on) or False (there is none); or a row of the signal table; or the
-    DDL."""
+    DDL; or a TRUNCATE."""
 
     scn: int
     rows: Mapping[int, bool] = field(default_factory=dict)
     signal: tuple[str, str, str] | None = None
     ddl: bool = False
+    truncate: bool = False
 
 
 def _clash(commit: Commit, other: Commit) -> bool:
     """Whether another commit changed the same rows before, or one of them the table."""
-    return other.scn < commit.scn and (commit.ddl or other.ddl or not commit.rows.keys().isdisjoint(other.rows))
+    of_table = commit.ddl or other.ddl or commit.truncate or other.truncate
+    return other.scn < commit.scn and (of_table or not commit.rows.keys().isdisjoint(other.rows))
 
 
 def row_id_of(key: int) -> str:
@@ -124,6 +126,10 @@ class World:
         shape = ALTERED if altered else TABLE
         return replace(shape, key=()) if self.keyless else shape
 
+    def is_too_old(self, scn: int) -> bool:
+        """Whether rows as of an SCN cannot be read any more: the table was truncated since (ORA-01466)."""
+        return any(commit.truncate and scn < commit.scn <= self.now for commit in self.commits)
+
     def begin(self, start: At) -> None:
         """The stream goes on from here."""
         self.tables.put(self._shape(any(commit.ddl for commit in self.emitted_order[: start.done])))
@@ -133,6 +139,8 @@ class World:
         rows: dict[int, int] = {}
         for commit in self.commits:
             if commit.scn <= scn:
+                if commit.truncate:
+                    rows.clear()
                 for key, there in commit.rows.items():
                     rows[key] = commit.scn
                     if not there:
@@ -151,6 +159,8 @@ class World:
             self.tables.put(altered)
             yield SchemaChange(T, self._shape(False), altered, "alter table", Scn(commit.scn), 0)
         schema = self.shape_at(commit.scn)
+        if commit.truncate:
+            yield SchemaChange(T, schema, schema, "truncate table T", Scn(commit.scn), 0, truncate=True)
         for key, there in commit.rows.items():
             old = row_of(schema, key, before[key]) if key in before else None
             new = row_of(schema, key, commit.scn) if there else None
@@ -181,7 +191,7 @@ class World:
             scn = min(scn, commit.scn - 1) if self.chance.random() < 0.5 else scn
             info = TransactionInfo(f"{commit.scn:016x}", Scn(0), Scn(commit.scn), 0, 0, 1, None)
             here = self.at(done + 1)
-            yield Progress(here, Scn(scn), 0, info)
+            yield Progress(here, Scn(scn), 0, None if commit.ddl or commit.truncate else info)
             if self.chance.random() < 0.3:
                 yield Progress(here, Scn(scn), 0)
         for _ in range(40):  # nothing is written any more: the last SCN is never known to be complete
@@ -233,6 +243,8 @@ class ModelReader:
             written //= 2  # a redo thread is opened, which has written nothing for a while
         self._scn = max(self._scn, written, self.emitted())
         scn = max(self._scn, self._world.now) if self._world.chance.random() < 0.2 else self._scn  # after ORA-01466
+        if self._world.is_too_old(scn):
+            scn = max(self._scn, self._world.now)
         schema = self._world.shape_at(scn)
         if schema != self._world.tables.find(T):  # ORA-00904, ORA-01466: not before the stream has come to the DDL
             return
@@ -262,7 +274,7 @@ class ModelTables:
         return self._world.written()
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[FetchedRows]:
-        if schema != self._world.shape_at(scn):
+        if schema != self._world.shape_at(scn) or self._world.is_too_old(scn):
             raise SnapshotTooOldError("ORA-01466")
         for key, at in sorted(self._world.rows_at(scn).items()):
             if row_id_of(key) > last_row_id:
@@ -356,6 +368,9 @@ def check_order(events: Sequence[Event]) -> dict[int, int]:
     newest: dict[int, int] = {}
     rows: dict[int, int] = {}
     for event in events:
+        if isinstance(event, SchemaChange) and event.truncate:
+            newest = {key: max(at, event.scn) for key, at in newest.items()}
+            rows.clear()
         if not isinstance(event, ChangeEvent):
             continue
         if event.op is Op.DELETE:

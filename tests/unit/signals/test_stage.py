@@ -65,12 +65,21 @@ def history(chance: random.Random, *signals: tuple[str, str, str]) -> list[Commi
     return [_possible(commits, commit) for commit in commits]
 
 
+def truncated(commits: list[Commit], chance: random.Random) -> list[Commit]:
+    """With a TRUNCATE somewhere between two commits."""
+    free = [one.scn + 1 for one, other in pairwise(commits) if one.scn + 1 < other.scn]
+    found = sorted([*commits, Commit(chance.choice(free[2:]), truncate=True)], key=lambda commit: commit.scn)
+    return [_possible(found, commit) for commit in found]
+
+
 def _possible(commits: list[Commit], commit: Commit) -> Commit:
     """Without deletes of rows that are not there."""
     there: dict[int, bool] = {}
     for earlier in commits:
         if earlier.scn >= commit.scn:
             break
+        if earlier.truncate:
+            there.clear()
         there.update(earlier.rows)
     return replace(commit, rows={key: wanted for key, wanted in commit.rows.items() if wanted or there.get(key)})
 
@@ -79,11 +88,15 @@ def answers_to(events: list[Event], identity: str) -> list[str]:
     return [e.type for e in events if isinstance(e, Notification) and e.id == identity]
 
 
-def run(seed: int, signal: tuple[str, str, str], *, threads: bool, too_old: int = 0, keyless: bool = False) -> None:
+def run(
+    seed: int, signal: tuple[str, str, str], *, threads: bool, too_old: int = 0, keyless: bool = False, truncates: bool = False
+) -> None:
     """By the signal table, or in every second history by a channel, which is not in step with the stream."""
     chance = random.Random(seed)
     in_table = seed % 2 == 0
     commits = history(chance, *([signal] if in_table else []))
+    if truncates:
+        commits = truncated(commits, chance)
     world = World(commits, chance, threads=threads, keyless=keyless)
     stop = threading.Event()
     late = [] if in_table else [Late(chance.randrange(20), Signal(*signal, "late"))]
@@ -131,6 +144,14 @@ def test_a_change_without_key_and_rowid_makes_no_old_row_follow_it(request_: str
     """As of a table without key, where redo has the ROWID of most rows only."""
     for seed in range(SEEDS):
         run(seed, ("s-1", "execute-snapshot", request_), threads=seed % 3 == 0, keyless=True)
+
+
+@pytest.mark.parametrize("threads", [False, True], ids=["one thread", "two threads"])
+@pytest.mark.parametrize("request_", [EXECUTE, BLOCKING], ids=["incremental", "blocking"])
+def test_no_row_of_before_a_truncate_follows_it(request_: str, threads: bool) -> None:
+    """Wherever it lies, also where it is the only change of the table that the stream has emitted past the SCN."""
+    for seed in range(SEEDS):
+        run(seed, ("s-1", "execute-snapshot", request_), threads=threads, truncates=True)
 
 
 def test_both_kinds_of_snapshots_beside_each_other_never_go_back() -> None:
