@@ -567,6 +567,23 @@ def test_a_chunk_is_given_up_when_the_stream_passes_its_mark_without_it(comes: b
     assert steps[-1][1].snapshots == (), "it has ended"
 
 
+def test_marks_of_another_connector_are_not_kept() -> None:
+    """Both use the signal table."""
+    table = TableRead(str(T), order=("ID",), maximum=("1",))
+    state = SignalState((AdHocSnapshot("s", False, (str(T),), (table, table)),))
+    reader = OneChunk()
+    running = IncrementalSnapshots(reader, KnownTables(lambda _: TABLE, lambda _: None, TableNames("PDB")))
+    running.mark("other", False, 30)
+    assert running._closed == {}, "nothing is read"
+    assert list(running.step(state, 30, 30, 0)) == []
+    assert reader.chunk is not None
+    reader.chunk.final = False
+    for window, scn in [("other", 45), ("w", 50), ("later", 60)]:
+        running.mark(window, False, scn)
+    next(running.step(state, 50, 50, 0))
+    assert running._closed == {"later": 60}
+
+
 def test_a_signal_of_a_table_whose_columns_stand_elsewhere_is_refused_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -97,12 +97,12 @@ class IncrementalSnapshots:
 
     def mark(self, window: str, opens: bool, scn: int) -> None:
         """Note a mark that came with the stream; one that closes its window lets the chunk in it be delivered. One that opens
-        it has no effect.
+        it has no effect, nor has one that comes while nothing is read: another connector may use the signal table, too.
 
         :param window: id of the window; one of an earlier run fits no chunk.
         :param scn: commit SCN of the mark.
         """
-        if not opens:
+        if not opens and self._reading is not None:
             self._closed[window] = scn
 
     def close(self) -> None:
@@ -234,7 +234,8 @@ class IncrementalSnapshots:
         events: list[Event] = [] if not len(rows) else [run] if self._runs else [*run.events(0, len(rows))]
         self.read_scn = max(self.read_scn, chunk.floor, chunk.ceiling + 1)
         self._reader.take()
-        self._closed.pop(chunk.window, None)
+        if chunk.window:  # nor do marks that came before its own fit a later chunk
+            self._closed = {window: scn for window, scn in self._closed.items() if scn > chunk.ceiling + 1}
         self.changes.prune(self._reader.floor())
         table = replace(table, last=chunk.last, rows=table.rows + len(rows), chunks=table.chunks + 1)
         self._reading = (snapshot.id, table)
