@@ -84,6 +84,8 @@ def test_nothing_is_read_again_where_the_start_takes_a_snapshot(
         offset = PipelineBuilder(config, process)._with_excluded(replace(OFFSET, excluded={"S.U": 70}), tables)
         assert offset is not None
         assert offset.excluded == {}
-        assert [entry.table for entry in offset.suspended] == (["S.U"] if (mode, wanted) == ("initial", "incremental") else [])
+        assert [entry.table for entry in offset.suspended] == (
+            ["S.U"] if (mode, wanted) == ("initial", "incremental") else []
+        )
         assert bool(caplog.records) == ((mode, wanted) == ("initial", "none"))
         process.checked, process.first_offset = True, offset

@@ -89,7 +89,13 @@ def answers_to(events: list[Event], identity: str) -> list[str]:
 
 
 def run(
-    seed: int, signal: tuple[str, str, str], *, threads: bool, too_old: int = 0, keyless: bool = False, truncates: bool = False
+    seed: int,
+    signal: tuple[str, str, str],
+    *,
+    threads: bool,
+    too_old: int = 0,
+    keyless: bool = False,
+    truncates: bool = False,
 ) -> None:
     """By the signal table, or in every second history by a channel, which is not in step with the stream."""
     chance = random.Random(seed)
