@@ -80,6 +80,24 @@ def test_a_change_without_key_and_rowid_is_known_to_have_been(op: Op, known: boo
     assert changes.tell_rows(T, 50)
 
 
+@pytest.mark.parametrize(
+    ("event", "known"),
+    [
+        (change(Op.DELETE, ("1", "v"), None, 60, schema=KEYLESS, row_id="R1"), False),
+        (change(Op.UPDATE, None, ("2", "v"), 60, row_id="R1"), False),
+        (change(Op.CREATE, None, ("1", "v"), 60, schema=KEYLESS, row_id="R1"), True),
+        (change(Op.DELETE, ("1", "v"), None, 60, row_id="R1"), True),
+    ],
+    ids=["no key", "the key before is not known", "a new row", "a key"],
+)
+def test_a_rowid_says_nothing_of_rows_that_a_select_reads(event: ChangeEvent, known: bool) -> None:
+    """They have none."""
+    changes = noted(event)
+    assert changes.tell_rows(T, 50)
+    assert changes.tell_rows(T, 50, row_ids=False) == known
+    assert changes.tell_rows(T, 60, row_ids=False)
+
+
 @pytest.mark.parametrize("floor", [49, 50])
 def test_a_truncate_makes_all_rows_out_of_date_that_were_read_before(floor: int) -> None:
     changes = noted()

@@ -29,6 +29,7 @@ from minercdc.errors import (
 from minercdc.schema.table import TableSchema
 from minercdc.snapshot.incremental.chunks import Step, replaced, without
 from minercdc.snapshot.incremental.known_tables import NOT_CAPTURED, KnownTables
+from minercdc.snapshot.incremental.resumption import covered_scn
 from minercdc.snapshot.incremental.window import Changes
 from minercdc.snapshot.row_marks import Placed, RowMarks, read_events
 from minercdc.stream import signal_answers
@@ -136,7 +137,7 @@ class BlockingSnapshots:
             if complete_scn < snapshot.scn - 1:  # what is committed at the SCN is what is read
                 self.changes.prune(snapshot.scn)
                 return
-            if not all(self.changes.tell_rows(self._names.table(table.table), snapshot.scn) for table in snapshot.tables):
+            if not all(self._tell_rows(table, snapshot.scn) for table in snapshot.tables):
                 state = self._fix(state, snapshot, emitted_scn)
                 yield (), state
                 return
@@ -147,13 +148,18 @@ class BlockingSnapshots:
                 state = step[1]
                 yield step
 
+    def _tell_rows(self, table: TableRead, scn: int) -> bool:
+        """As `Changes.tell_rows`. Rows that a SELECT reads have no ROWID."""
+        return self.changes.tell_rows(self._names.table(table.table), scn, row_ids=not table.condition)
+
     def _fix(self, state: SignalState, snapshot: AdHocSnapshot, emitted_scn: int) -> SignalState:
         """Choose the snapshot's SCN, and return the state with it; from here on changes of its tables are noted."""
         self.changes.forget()
         for table in snapshot.tables:
             self.changes.follow(self._names.table(table.table))
         # Rows may be delivered as of an earlier one of its SCNs, in images up to that.
-        scn = max(self._source.written_scn(), emitted_scn, snapshot.scn, self.changes.floor)
+        covered = covered_scn(state, snapshot.tables)
+        scn = max(self._source.written_scn(), emitted_scn, snapshot.scn, self.changes.floor, covered)
         self.changes.prune(scn)
         self._fixed = snapshot.id
         _log.info("blocking snapshot %s: waiting for the stream to come to SCN %d", snapshot.id, scn)

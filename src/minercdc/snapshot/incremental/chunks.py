@@ -174,7 +174,7 @@ class IncrementalSnapshots:
 
     def _start_reader(self, name: TableId, state: SignalState, snapshot: AdHocSnapshot, table: TableRead) -> None:
         """Read a table from where it is delivered on. Changes that are not noted any more are in every chunk of this reading."""
-        least = max(self._emitted_scn, covered_scn(state, snapshot), self.changes.floor)
+        least = max(self._emitted_scn, covered_scn(state, (table,)), self.changes.floor)
         self._reader.start(name, table, snapshot.surrogate_key, least)
 
     def _is_deliverable(self, outcome: Outcome, complete_scn: int) -> bool:
@@ -216,7 +216,7 @@ class IncrementalSnapshots:
             return self._finish_table(state, snapshot, table, "UNKNOWN_SCHEMA", time_us, error="the table was dropped")
         if shape.version != outcome.rows.schema.version:
             return self._start_again(state, snapshot, table, _OTHER_SHAPE)
-        if not self.changes.tell_rows(shape.id, outcome.floor):
+        if len(outcome.rows) and not self.changes.tell_rows(shape.id, outcome.floor):
             return self._start_again(state, snapshot, table, _UNKNOWN_ROW)
         return self._deliver_chunk(state, snapshot, table, outcome, shape, time_us)
 

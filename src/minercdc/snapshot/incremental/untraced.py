@@ -68,9 +68,7 @@ def _blanks_change(statement: AlterTable, after: TableSchema, order: Collection[
         for place, column in enumerate(after.columns)
         if column.type_name in _PADDED and (column.name in order or place in after.key)
     }
-    return any(
-        isinstance(one, ModifyColumn) and one.type_given and one.column.name in padded for one in statement.changes
-    )
+    return any(isinstance(one, ModifyColumn) and one.type_given and one.column.name in padded for one in statement.changes)
 
 
 def _type(schema: TableSchema, name: str) -> str:

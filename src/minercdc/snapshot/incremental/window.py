@@ -63,6 +63,7 @@ class Changes:
         self._keys: dict[TableId, dict[object, int]] = {}
         self._emptied: dict[TableId, int] = {}
         self._unidentified: dict[TableId, int] = {}  # changes of which the row is not known
+        self._by_row_id: dict[TableId, int] = {}  # changes of which it is known by its ROWID only
         self._key_of: dict[tuple[TableId, int], Callable[[Row], Any] | None] = {}
         self._pruned = 0
         self.floor = 0
@@ -80,6 +81,7 @@ class Changes:
         self._keys.clear()
         self._emptied.clear()
         self._unidentified.clear()
+        self._by_row_id.clear()
         self._pruned = 0
 
     @property
@@ -87,10 +89,14 @@ class Changes:
         """Whether nothing is noted: no row that is read can be out of date."""
         return not (len(self) or self._emptied or self._unidentified)
 
-    def tell_rows(self, table: TableId, floor: int) -> bool:
+    def tell_rows(self, table: TableId, floor: int, *, row_ids: bool = True) -> bool:
         """Whether each noted change of a table with a commit SCN above `floor` says which row it was of. Else it is not known which rows
-        that were read at `floor` are current."""
-        return self._unidentified.get(table, 0) <= floor
+        that were read at `floor` are current.
+
+        :param row_ids: these rows have their ROWIDs.
+        """
+        unknown = self._unidentified.get(table, 0)
+        return max(unknown, 0 if row_ids else self._by_row_id.get(table, 0)) <= floor
 
     def __len__(self) -> int:
         return sum(map(len, self._keys.values()))
@@ -102,13 +108,14 @@ class Changes:
         keys = self._keys.get(event.schema.id)
         if keys is None or scn <= self.floor:
             return
-        found = False
-        for identity in self._identities(event):
-            found = True
+        identities = [*self._identities(event)]
+        for identity in identities:
             if keys.get(identity, 0) < scn:
                 keys[identity] = scn
-        if not found and event.op is not Op.CREATE:  # a new row has no older image
-            self._unidentified[event.schema.id] = max(scn, self._unidentified.get(event.schema.id, 0))
+        by_row_id = any(isinstance(identity, RowId) for identity in identities)
+        if event.op is not Op.CREATE and (by_row_id or not identities):  # a new row has no older image
+            unsure, table = self._by_row_id if by_row_id else self._unidentified, event.schema.id
+            unsure[table] = max(scn, unsure.get(table, 0))
 
     def note_schema(self, change: SchemaChange) -> None:
         """Note that a followed table was truncated or dropped: all rows read before are out of date. Other DDL is not noted."""
