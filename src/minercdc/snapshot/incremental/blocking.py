@@ -4,7 +4,7 @@
     stream at s   rows of each table AS OF s in order of ROWID, except rows with a newer change in the stream
     killed        goes on after the last ROWID: at the same s, unless newer changes were emitted meanwhile; then at a new one
     DDL after s   ORA-01466: the rest is read at a new s, which the stream comes to first
-    unknown row   a newer change does not say which row it was of: likewise
+    unknown row   a newer change does not say which row it was of: they are read as of the newest change that was emitted
 
 As with incremental chunks, no older image ever follows a newer one, with any number of redo threads. Rows are marked as those of
 the initial snapshot (`snapshot.row_marks`): Debezium runs the same code for both. A row that is held back for its mark is not in
@@ -138,9 +138,10 @@ class BlockingSnapshots:
                 self.changes.prune(snapshot.scn)
                 return
             if not all(self._tell_rows(table, snapshot.scn) for table in snapshot.tables):
-                state = self._fix(state, snapshot, emitted_scn)
+                # No later change is emitted, and with one redo thread the stream has come to it: a busy table need not wait again.
+                state = replaced(state, snapshot, replace(snapshot, scn=emitted_scn))
                 yield (), state
-                return
+                continue
             reached = replace(snapshot, reached=self.changes.is_empty)
             state = replaced(state, snapshot, reached)
             yield (), state  # the first rows may take long
