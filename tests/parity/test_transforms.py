@@ -132,6 +132,15 @@ def test_structs_are_flattened_as_by_connect(java: JavaConverters, before: Step)
     compare(java, ((f"{KAFKA}Flatten$Value", {"delimiter": "_"}),), whole)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"add.fields": "op,after.CHANNEL"}, {"delete.tombstone.handling.mode": "rewrite"}],
+    ids=lambda options: ",".join(options),
+)
+def test_nulls_become_defaults_where_debezium_replaces_them(java: JavaConverters, options: dict[str, str]) -> None:
+    compare(java, ((UNWRAP, {**options, "replace.null.with.default": "true"}),), EVENTS[0], EVENTS[1], DELETE)
+
+
 WHOLE = [
     event(Op.CREATE, None, (*NEW, "TEL", "12"), WIDER),
     event(Op.UPDATE, (*NEW, "TEL", "1"), (*PAID, "WEB", "5"), WIDER),

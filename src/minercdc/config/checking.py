@@ -99,12 +99,16 @@ def _user_of_marks(sections: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _marks_of_txlog(sections: Mapping[str, Any]) -> Iterator[str]:
-    if sections["database"].database_connection_adapter == "txlog" and sections["incremental"].marks == "delete":
-        yield (
-            "incremental.snapshot.watermarking.strategy: insert_delete cannot be used with database.connection.adapter=txlog,"
-            " which does not see DELETE; set insert_insert or scn"
-        )
+def _marks_that_are_deleted(sections: Mapping[str, Any]) -> Iterator[str]:
+    """Adapters to which a row that is inserted and soon deleted was never there."""
+    if sections["incremental"].marks != "delete":
+        return
+    refused = "incremental.snapshot.watermarking.strategy: insert_delete cannot be used with"
+    adapter = sections["database"].database_connection_adapter
+    if adapter == "txlog":
+        yield f"{refused} database.connection.adapter=txlog, which does not see DELETE; set insert_insert or scn"
+    if adapter == "flashback" and sections["flashback"].minercdc_flashback_versions == "last":
+        yield f"{refused} minercdc.flashback.versions=last, which leaves out rows that come and go; set insert_insert or scn"
 
 
 def _texts(sections: Mapping[str, Any]) -> Iterator[str]:
@@ -152,7 +156,7 @@ _RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[str]], ...]] = (
     _redo_sql,
     _signal_table_of_marks,
     _user_of_marks,
-    _marks_of_txlog,
+    _marks_that_are_deleted,
     _texts,
     _dead_letters,
     _durable_topic,

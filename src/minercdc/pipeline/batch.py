@@ -1,13 +1,46 @@
-"""The Kafka transaction that is being filled: how much it holds, and for how long."""
+"""The Kafka transaction that is being filled: how much it holds, for how long, and what is counted of it once it is committed."""
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from minercdc.pipeline.pipeline import Bounds
+from minercdc.stream.counters.connector import Counters
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Uncommitted:
+    """Figures of `Counters` of what no commit has yet. They are dropped where the Kafka transaction is aborted: what it held is written,
+    and counted, again."""
+
+    records: int = 0
+    transactions: int = 0
+    schema_changes: int = 0
+    skipped: int = 0
+    events: Counter[str] = field(default_factory=Counter)
+    tables: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def move_to(self, counters: Counters) -> None:
+        """Add the figures to `counters`, and begin again at 0."""
+        counters.records += self.records
+        counters.transactions += self.transactions
+        counters.schema_changes += self.schema_changes
+        counters.skipped += self.skipped
+        self.records = self.transactions = self.schema_changes = self.skipped = 0
+        for mine, theirs in (
+            (self.events, counters.events),
+            (self.tables, counters.tables),
+            (self.left_out, counters.left_out),
+        ):
+            if mine:
+                theirs.update(mine)
+                mine.clear()
 
 
 class Batch:

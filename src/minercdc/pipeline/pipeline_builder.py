@@ -195,13 +195,15 @@ class PipelineBuilder:
 
     def _with_excluded(self, offset: Offset | None, tables: Tables) -> Offset | None:
         """The offset with the tables that are excluded now. Of those that were and are captured again, it has those suspended that are to
-        be read by themselves; of others, a warning is logged."""
+        be read by themselves; of others, a warning is logged. Neither where this start takes a snapshot of all tables in any case."""
         if offset is None:
             return None
         databases = self._databases
         # Of the signal table no rows are published in any case.
         known = [schema.id for schema in tables if schema.id != databases.signals]
         offset, again = follow_excluded(offset, known, databases.captured, databases.names.of)
+        if self._process.is_start(offset) and self._process.decide(Start(True, snapshot_under_way=False)).data:
+            return offset
         if self._config.incremental.minercdc_snapshot_added_tables == "incremental":
             return replace(offset, suspended=(*offset.suspended, *(one.suspended() for one in again)))
         for one in again:

@@ -12,7 +12,7 @@ from typing import Final
 
 from minercdc.errors import DecodeError, RecordSchemaError
 from minercdc.messages.transaction_marks import TransactionMarks
-from minercdc.pipeline.batch import Batch
+from minercdc.pipeline.batch import Batch, Uncommitted
 from minercdc.pipeline.offset_tracker import NextOffset
 from minercdc.pipeline.pipeline import Pipeline, PipelineFactory
 from minercdc.pipeline.undecodable import LeftOut, raw, unconverted, undecodable
@@ -85,6 +85,7 @@ class _Publisher:
         self._signals = signals
         self._capture = capture
         self._counters = factory.counters
+        self._uncommitted = Uncommitted()
         self._monotonic = factory.monotonic
         self._beaten = factory.monotonic()
         self._next = following = NextOffset(pipeline.adapter, offset)
@@ -101,13 +102,15 @@ class _Publisher:
         if self._counts is not None:
             self._counts.load(following.partial)
         self._marks = None if self._counts is None else TransactionMarks(self._counts, self._encode)
-        self._left_out = LeftOut(pipeline, factory.counters)
+        self._left_out = LeftOut(pipeline, factory.counters, self._uncommitted)
 
     def publish(self, events: Iterator[Event]) -> None:
         for event in events:
             self._take(event)
         if (self._batch.records or self._unreported) and self._whole:
             self._save()
+        if self._whole and not self._batch.records:
+            self._uncommitted.move_to(self._counters)
 
     def _take(self, event: Event) -> None:
         if isinstance(event, ChangeEvent):
@@ -149,13 +152,13 @@ class _Publisher:
             write(record)
             batch.bytes += RECORD_COST + len(record.value or b"")
         batch.records += len(records)
-        counters = self._counters
-        counters.records += len(records)
-        counters.events[event.op] += 1
+        figures = self._uncommitted
+        figures.records += len(records)
+        figures.events[event.op] += 1
         if event.schema is not self._schema:
             self._schema, self._table = event.schema, self._suspensions.name_of(event.schema.id)
-        counters.tables[self._table] += 1
-        counters.source_us = event.time_us
+        figures.tables[self._table] += 1
+        self._counters.source_us = event.time_us
         if event.tx is not None and (batch.full() or batch.records % _RECORDS_BETWEEN_LOOKS == 0):
             self._split(event.tx, event.seq)
 
@@ -219,7 +222,7 @@ class _Publisher:
         rows, batch = run.rows, self._batch
         after = rows.ended(at)
         if after > ended:
-            self._counters.transactions += after - ended - 1
+            self._uncommitted.transactions += after - ended - 1
             progress = rows.progress(after - 1)
             if rows.end(after - 1) == at < len(rows):
                 self._progress(progress)
@@ -234,18 +237,18 @@ class _Publisher:
     def _encoded(self, encoded: EncodedRun, tables: Mapping[str, int]) -> None:
         """Write the records of some rows of a run, and count them; `tables`: how many are of each table."""
         self._whole = False
-        batch, counters = self._batch, self._counters
+        batch, counters, figures = self._batch, self._counters, self._uncommitted
         former = counters.spent.enter(Cause.KAFKA)
         write_all(self._pipeline.sink, encoded.records)
         counters.spent.enter(former)
         batch.bytes += encoded.bytes
         batch.records += len(encoded.records)
-        counters.records += len(encoded.records)
+        figures.records += len(encoded.records)
         for op, count in zip((Op.CREATE, Op.DELETE, Op.UPDATE, Op.READ), encoded.operations, strict=True):
             if count:
-                counters.events[op] += count
+                figures.events[op] += count
         for table, count in tables.items():
-            counters.tables[table] += count
+            figures.tables[table] += count
         counters.source_us = encoded.time_us
 
     def _split(self, tx: TransactionInfo | None, seq: int) -> None:
@@ -291,13 +294,13 @@ class _Publisher:
             if not self._pipeline.skip_undecodable(error):
                 raise
             _log.warning("a key in the topic of %s is left as it is, since it cannot be read: %s", table, error.message)
-            self._counters.skipped += 1
-            self._counters.left_out[table] += 1
+            self._uncommitted.skipped += 1
+            self._uncommitted.left_out[table] += 1
             return
         if not records:
             return
-        self._counters.events["d"] += 1
-        self._counters.tables[table] += 1
+        self._uncommitted.events["d"] += 1
+        self._uncommitted.tables[table] += 1
         self._write_rows(records)
 
     def _schema_change(self, change: SchemaChange) -> None:
@@ -315,7 +318,7 @@ class _Publisher:
         except RecordSchemaError as error:
             if (row := self._left_out.truncate(change, error)) is not None:
                 self._refuse(change.table, row, error)
-        self._counters.schema_changes += 1
+        self._uncommitted.schema_changes += 1
         self._left_out.follow(change)
         for notification in self._pipeline.schema_notices(change):
             self._notification(notification)
@@ -332,7 +335,7 @@ class _Publisher:
     def _write(self, record: Record) -> None:
         self._pipeline.sink.write(record)
         self._batch.records += 1
-        self._counters.records += 1
+        self._uncommitted.records += 1
 
     def _write_rows(self, records: Sequence[Record]) -> None:
         for record in records:
@@ -345,17 +348,17 @@ class _Publisher:
         self._whole = True
         if progress.signals is not None:
             self._suspensions.follow(progress.signals.resuming)
-        counters = self._counters
         self._written = progress.complete_scn, max(self._written[1], progress.time_us)
         if progress.committed is not None:
             if self._marks is not None:
                 self._marks.ended(progress.committed)
-            counters.transactions += 1
+            self._uncommitted.transactions += 1
         if self._next.partial is None:
             self._suspensions.split = ""
 
     def _show_delivered(self) -> None:
         counters = self._counters
+        self._uncommitted.move_to(counters)
         counters.complete_scn = self._written[0]
         counters.progress_us = max(counters.progress_us, self._written[1])
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from minercdc.errors import DecodeError, MissingKeyError, RecordSchemaError, SharedTopicError, UnsupportedRowError
+from minercdc.pipeline.batch import Uncommitted
 from minercdc.pipeline.pipeline import Pipeline
 from minercdc.schema.patterns import literal_pattern
 from minercdc.schema.table import TableId
@@ -99,19 +100,21 @@ class LeftOut:
     keeps the suspensions of the pipeline, and what `counters` shows of them, up to date.
 
     :param pipeline: its suspensions are loaded already.
+    :param uncommitted: counts the rows that are left out.
     """
 
-    def __init__(self, pipeline: Pipeline, counters: Counters) -> None:
+    def __init__(self, pipeline: Pipeline, counters: Counters, uncommitted: Uncommitted) -> None:
         self._pipeline = pipeline
         self._suspensions = pipeline.suspensions
         self._counters = counters
+        self._uncommitted = uncommitted
         self._show()
 
     def row(self, row: UndecodableRow) -> Sequence[Record]:
         """Count a row that is left out. Returns its dead letter, if there is a topic for it, to be committed with its neighbours.
         Raises what the pipeline's encoder raises."""
-        self._counters.skipped += 1
-        self._counters.left_out["None" if row.table is None else self._suspensions.name_of(row.table)] += 1
+        self._uncommitted.skipped += 1
+        self._uncommitted.left_out["None" if row.table is None else self._suspensions.name_of(row.table)] += 1
         return self._pipeline.encoder.encode(row)
 
     def refuse(self, table: TableId, row: UndecodableRow, error: DecodeError) -> Notification | None:

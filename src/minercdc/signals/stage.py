@@ -195,7 +195,9 @@ class SignalStage:
                     if state.streaming_paused:
                         return
             else:
-                if isinstance(event, SchemaChange):
+                if isinstance(event, ChangeRun):  # of several transactions; what follows it says the last one's SCN only
+                    self._emitted_scn = max(self._emitted_scn, event.rows.commit_scns[1])
+                elif isinstance(event, SchemaChange):
                     for changes in noting:
                         changes.note_schema(event)
                     state = self._follow_ddl(event, state)

@@ -47,3 +47,15 @@ def test_marks_that_are_deleted_again_do_not_go_with_triggers() -> None:
         for line in problems({**GOOD, **change})
     )
     parse_properties({**GOOD, **change, "incremental.snapshot.watermarking.strategy": "insert_insert"})
+
+
+def test_marks_that_are_deleted_again_do_not_go_with_the_last_versions_of_a_window() -> None:
+    change = {
+        "database.connection.adapter": "flashback",
+        "incremental.snapshot.watermarking.strategy": "insert_delete",
+        "signal.data.collection": "ORCLPDB1.S.SIGNALS",
+    }
+    parse_properties({**GOOD, **change})
+    last = {**GOOD, **change, "minercdc.flashback.versions": "last"}
+    assert any("insert_delete cannot be used with minercdc.flashback.versions=last" in line for line in problems(last))
+    parse_properties({**last, "incremental.snapshot.watermarking.strategy": "insert_insert"})

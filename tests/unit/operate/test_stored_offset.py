@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ import pytest
 
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.errors import ConfigError
+from minercdc.errors import ConfigError, LogGapError
+from minercdc.operate.offsets import read
 from minercdc.operate.offsets.read import StoredOffset, from_document, offset_findings
 from minercdc.oracle.finding import Severity
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -144,6 +147,35 @@ def test_an_offset_of_another_adapter_is_found_unless_it_is_handed_over(tmp_path
     assert "adapter=logminer cannot continue from the stored position of flashback" in finding.problem
     assert "minercdc.handover.scn" in finding.fix
     assert not list(offset_findings(configured(tmp_path, "A", **{"minercdc.handover.scn": "10"})))
+
+
+@dataclass
+class Began:
+    """An adapter that begins at an SCN, and lacks the redo before SCN 50."""
+
+    def start_position(self, scn: int, mine_from: int) -> LogMinerPosition:
+        return LogMinerPosition({}, mine_from, scn, 1)
+
+    def unreadable(self, position: LogMinerPosition) -> LogGapError | None:
+        return LogGapError("no log has SCN 10", hint="") if position.start_scn < 50 else None
+
+
+@pytest.mark.parametrize(("scn", "is_there"), [("10", False), ("60", True)])
+def test_redo_after_the_scn_of_a_handover_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scn: str, is_there: bool
+) -> None:
+    """The start refuses it, also where `snapshot.mode` would take a new snapshot of its own adapter's offset."""
+    store(tmp_path, json.dumps({"offset": offset_to_bytes(offset_of([], "flashback")).decode(), "length": 0}))
+    monkeypatch.setattr(read, "adapter_of", lambda _: Began())
+    monkeypatch.setattr(read, "connect", lambda *_: BytesIO())  # something that can be closed
+    monkeypatch.setattr(read, "not_reached", lambda *_: None)
+    monkeypatch.setattr(read, "other_pdbs", lambda *_: None)
+    config = configured(tmp_path, "A", **{"minercdc.handover.scn": scn, "snapshot.mode": "when_needed"})
+    found = list(read.position_findings(config))
+    assert [(one.rule, one.severity) for one in found] == ([] if is_there else [("stored-offset", Severity.MISSING)])
+    for one in found:
+        assert "minercdc.handover.scn=10: no log has SCN 10" in one.problem
+        assert "up to which flashback has delivered every commit" in one.fix
 
 
 def test_an_offset_that_cannot_be_read_blocks_and_one_that_cannot_be_reached_is_not_examined(tmp_path: Path) -> None:

@@ -45,6 +45,22 @@ def test_a_transient_failure_restarts_from_the_offset_without_loss_or_repeat() -
     assert parts.counters.restarts == 1
 
 
+@pytest.mark.parametrize("fails", ["at the commit", "within a transaction"])
+def test_what_an_aborted_kafka_transaction_held_counts_once(fails: str) -> None:
+    gone = DeliveryError("broker gone")
+    store = (
+        Store(offset=at(0), fail_at_commit=[gone])
+        if fails == "at the commit"
+        else Store(offset=at(0), fail_at_write={b"4": gone})
+    )
+    parts = parts_of(store, ScriptedCapture([[1, 2], [3, 4]]))
+    run(parts, threading.Event())
+    assert numbers(store) == [1, 2, 3, 4]
+    counters = parts.counters
+    assert (counters.records, counters.transactions, sum(counters.events.values())) == (4, 2, 4)
+    assert sum(counters.tables.values()) == 4
+
+
 def test_restarts_end_at_the_limit_and_progress_starts_the_count_again() -> None:
     store = Store(offset=at(0))
     failing = ScriptedCapture([], failure=TransientSourceError("gone"))

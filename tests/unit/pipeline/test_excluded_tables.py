@@ -6,8 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from minercdc.config.load import parse_properties
+from minercdc.messages.record_encoder import RecordStages
 from minercdc.pipeline.excluded_tables import Again, follow_excluded
-from minercdc.schema.table import TableId, TableNames
+from minercdc.pipeline.pipeline_builder import PipelineBuilder
+from minercdc.pipeline.process import Instance, ProcessState
+from minercdc.schema.table import TableId, TableNames, TableSchema
+from minercdc.schema.tables import Tables
+from minercdc.snapshot.initial.mode import decision_of
 from minercdc.stream.offset import Offset, SuspendedTable
 from minercdc.stream.offset_json import offset_from_bytes, offset_to_bytes
 
@@ -54,3 +60,32 @@ def test_an_entry_has_the_table_read_again_by_itself_and_a_warning_names_the_com
     entry = Again(U, "S.U", 70).suspended()
     assert (entry.table, entry.since_scn, entry.automatic) == ("S.U", 70, True)
     assert "execute-snapshot --collection DB.S.U " in Again(U, "S.U", 70).warning()
+
+
+@pytest.mark.parametrize("mode", ["initial", "always"])
+@pytest.mark.parametrize("wanted", ["none", "incremental"])
+def test_nothing_is_read_again_where_the_start_takes_a_snapshot(
+    caplog: pytest.LogCaptureFixture, mode: str, wanted: str
+) -> None:
+    given = {
+        "topic.prefix": "p",
+        "database.hostname": "h",
+        "database.user": "u",
+        "database.password": "x",
+        "database.dbname": "DB",
+        "minercdc.kafka.bootstrap.servers": "nowhere:1",
+        "snapshot.mode": mode,
+        "minercdc.snapshot.added.tables": wanted,
+    }
+    config = parse_properties(given)
+    process = ProcessState(decision_of(config.snapshot), Instance.of(config), RecordStages())
+    tables = Tables([TableSchema(T, (), ()), TableSchema(U, (), ())])
+    for _ in range(2):  # it fails, and begins again from what is stored
+        offset = PipelineBuilder(config, process)._with_excluded(replace(OFFSET, excluded={"S.U": 70}), tables)
+        assert offset is not None
+        assert offset.excluded == {}
+        assert [entry.table for entry in offset.suspended] == (
+            ["S.U"] if (mode, wanted) == ("initial", "incremental") else []
+        )
+        assert bool(caplog.records) == ((mode, wanted) == ("initial", "none"))
+        process.checked, process.first_offset = True, offset

@@ -64,17 +64,24 @@ class At:
 @dataclass(slots=True)
 class Commit:
     """A transaction: keys with True (there is a row from now on) or False (there is none); or a row of the signal table; or the
-    DDL."""
+    DDL; or a TRUNCATE."""
 
     scn: int
     rows: Mapping[int, bool] = field(default_factory=dict)
     signal: tuple[str, str, str] | None = None
     ddl: bool = False
+    truncate: bool = False
 
 
 def _clash(commit: Commit, other: Commit) -> bool:
     """Whether another commit changed the same rows before, or one of them the table."""
-    return other.scn < commit.scn and (commit.ddl or other.ddl or not commit.rows.keys().isdisjoint(other.rows))
+    of_table = commit.ddl or other.ddl or commit.truncate or other.truncate
+    return other.scn < commit.scn and (of_table or not commit.rows.keys().isdisjoint(other.rows))
+
+
+def row_id_of(key: int) -> str:
+    """The ROWID of a row, in the order of the keys."""
+    return f"R{key:03}"
 
 
 def row_of(schema: TableSchema, key: int, at: int) -> Row:
@@ -85,16 +92,18 @@ def row_of(schema: TableSchema, key: int, at: int) -> Row:
 class World:
     """The database: commits in the order of their SCNs, and in the order the stream emits them.
 
+    :param keyless: the table has no key; the stream has the ROWIDs of most of its rows.
     :ivar now: the SCN the database has come to; the stream is behind it.
     :ivar tables: the shapes where the stream is.
     """
 
-    def __init__(self, commits: Sequence[Commit], chance: random.Random, *, threads: bool) -> None:
+    def __init__(self, commits: Sequence[Commit], chance: random.Random, *, threads: bool, keyless: bool = False) -> None:
         self.commits = list(commits)
+        self.keyless = keyless
         self.chance = chance
-        self.in_runs = sum(commit.scn for commit in commits) % 2 == 1  # changes come in runs
+        self.in_runs = sum(commit.scn for commit in commits) % 2 == 1  # changes come in runs, of up to three transactions
         self.now = 0
-        self.tables = Tables([TABLE])
+        self.tables = Tables([self.shape_at(0)])
         self.emitted_order = list(commits)
         if threads:  # commits of two threads, each in its own order, mixed; the changes of one row keep theirs
             halves: list[list[Commit]] = [[], []]
@@ -111,17 +120,27 @@ class World:
         return max(commit.scn for commit in self.commits)
 
     def shape_at(self, scn: int) -> TableSchema:
-        return ALTERED if any(commit.ddl and commit.scn <= scn for commit in self.commits) else TABLE
+        return self._shape(any(commit.ddl and commit.scn <= scn for commit in self.commits))
+
+    def _shape(self, altered: bool) -> TableSchema:
+        shape = ALTERED if altered else TABLE
+        return replace(shape, key=()) if self.keyless else shape
+
+    def is_too_old(self, scn: int) -> bool:
+        """Whether rows as of an SCN cannot be read any more: the table was truncated since (ORA-01466)."""
+        return any(commit.truncate and scn < commit.scn <= self.now for commit in self.commits)
 
     def begin(self, start: At) -> None:
         """The stream goes on from here."""
-        self.tables.put(ALTERED if any(commit.ddl for commit in self.emitted_order[: start.done]) else TABLE)
+        self.tables.put(self._shape(any(commit.ddl for commit in self.emitted_order[: start.done])))
 
     def rows_at(self, scn: int) -> dict[int, int]:
         """Key -> SCN of the commit that wrote the row."""
         rows: dict[int, int] = {}
         for commit in self.commits:
             if commit.scn <= scn:
+                if commit.truncate:
+                    rows.clear()
                 for key, there in commit.rows.items():
                     rows[key] = commit.scn
                     if not there:
@@ -136,18 +155,27 @@ class World:
             seq += 1
             yield ChangeEvent(Op.CREATE, SIGNAL_TABLE, None, commit.signal, Scn(commit.scn), 0, info, seq)
         if commit.ddl:
-            self.tables.put(ALTERED)
-            yield SchemaChange(T, TABLE, ALTERED, "alter table", Scn(commit.scn), 0)
+            altered = self._shape(True)
+            self.tables.put(altered)
+            yield SchemaChange(T, self._shape(False), altered, "alter table", Scn(commit.scn), 0)
         schema = self.shape_at(commit.scn)
+        if commit.truncate:
+            yield SchemaChange(T, schema, schema, "truncate table T", Scn(commit.scn), 0, truncate=True)
         for key, there in commit.rows.items():
             old = row_of(schema, key, before[key]) if key in before else None
             new = row_of(schema, key, commit.scn) if there else None
             op = Op.DELETE if new is None else Op.UPDATE if old is not None else Op.CREATE
             seq += 1
-            yield ChangeEvent(op, schema, old, new, Scn(commit.scn), 0, info, seq)
+            named = self.keyless and (commit.scn + key) % 4 != 0  # redo has no ROWID of some rows
+            row_id = row_id_of(key) if named else None
+            yield ChangeEvent(op, schema, old, new, Scn(commit.scn), 0, info, seq, row_id)
 
     def stream(self, start: At) -> Iterator[Event]:
         """From a position on, to the end, with idle ticks."""
+        events = self._single(start)
+        return in_runs(events, most=3) if self.in_runs else events
+
+    def _single(self, start: At) -> Iterator[Event]:
         self.begin(start)
         if self.chance.random() < 0.5:
             scn = min((later.scn for later in self.emitted_order[start.done :]), default=self.last_scn())
@@ -158,13 +186,12 @@ class World:
             self.now = max(
                 [self.now, commit.scn, *following[: self.chance.randrange(3)]]
             )  # the stream is behind the database
-            events = self.events(commit)
-            yield from in_runs(events) if self.in_runs else events
+            yield from self.events(commit)
             scn = min((later.scn for later in self.emitted_order[done + 1 :]), default=self.last_scn() + 1) - 1
             scn = min(scn, commit.scn - 1) if self.chance.random() < 0.5 else scn
             info = TransactionInfo(f"{commit.scn:016x}", Scn(0), Scn(commit.scn), 0, 0, 1, None)
             here = self.at(done + 1)
-            yield Progress(here, Scn(scn), 0, info)
+            yield Progress(here, Scn(scn), 0, None if commit.ddl or commit.truncate else info)
             if self.chance.random() < 0.3:
                 yield Progress(here, Scn(scn), 0)
         for _ in range(40):  # nothing is written any more: the last SCN is never known to be complete
@@ -216,6 +243,8 @@ class ModelReader:
             written //= 2  # a redo thread is opened, which has written nothing for a while
         self._scn = max(self._scn, written, self.emitted())
         scn = max(self._scn, self._world.now) if self._world.chance.random() < 0.2 else self._scn  # after ORA-01466
+        if self._world.is_too_old(scn):
+            scn = max(self._scn, self._world.now)
         schema = self._world.shape_at(scn)
         if schema != self._world.tables.find(T):  # ORA-00904, ORA-01466: not before the stream has come to the DDL
             return
@@ -227,7 +256,7 @@ class ModelReader:
             return
         last = int(self._state.last[0]) if self._state.last else -1
         keys = [key for key in sorted(rows) if last < key <= int(self._state.maximum[0])][: self._size]
-        found: list[tuple[str, Row]] = [(f"R{key}", row_of(schema, key, rows[key])) for key in keys]
+        found: list[tuple[str, Row]] = [(row_id_of(key), row_of(schema, key, rows[key])) for key in keys]
         final = len(found) < self._size
         place = (str(keys[-1]),) if keys else self._state.last
         self._ready.append(Chunk(fetched(schema, found), place, self._scn, scn - 1, 0, final))
@@ -245,11 +274,11 @@ class ModelTables:
         return self._world.written()
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[FetchedRows]:
-        if schema != self._world.shape_at(scn):
+        if schema != self._world.shape_at(scn) or self._world.is_too_old(scn):
             raise SnapshotTooOldError("ORA-01466")
         for key, at in sorted(self._world.rows_at(scn).items()):
-            if f"R{key:03}" > last_row_id:
-                yield fetched(schema, [(f"R{key:03}", row_of(schema, key, at))])
+            if row_id_of(key) > last_row_id:
+                yield fetched(schema, [(row_id_of(key), row_of(schema, key, at))])
             if self._too_old:
                 self._too_old -= 1
                 raise SnapshotTooOldError("ORA-01466")
@@ -339,6 +368,9 @@ def check_order(events: Sequence[Event]) -> dict[int, int]:
     newest: dict[int, int] = {}
     rows: dict[int, int] = {}
     for event in events:
+        if isinstance(event, SchemaChange) and event.truncate:
+            newest = {key: max(at, event.scn) for key, at in newest.items()}
+            rows.clear()
         if not isinstance(event, ChangeEvent):
             continue
         if event.op is Op.DELETE:

@@ -23,10 +23,20 @@ from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.snapshot.incremental.blocking import BlockingSnapshots
 from minercdc.snapshot.incremental.chunks import Step
 from minercdc.snapshot.incremental.known_tables import KnownTables
-from minercdc.stream.events import ChangeEvent, Event, FetchedRows, Notification, SuspensionChange
-from minercdc.stream.offset import AdHocSnapshot, SignalState, TableRead
+from minercdc.stream.events import (
+    ChangeEvent,
+    Event,
+    FetchedRows,
+    Notification,
+    Op,
+    Scn,
+    SuspensionChange,
+    TransactionInfo,
+)
+from minercdc.stream.offset import AdHocSnapshot, Resumption, SignalState, TableRead
 
 SCN = 100
+A = TableId("P", "S", "A")
 FAILURES = {
     "BROKEN": SourceError("ORA-00904"),
     "HIDDEN": PrerequisiteError("ORA-00942"),
@@ -208,3 +218,30 @@ def test_a_table_with_a_select_that_fails_is_not_said_to_be_read_by_it_again() -
     delivered = [event for events, _ in steps(Database({"HIDDEN": []}), state) for event in events]
     (fix,) = [one.suspended.fix for one in delivered if isinstance(one, SuspensionChange) and one.suspended]
     assert "without its SELECT" in fix
+
+
+def test_a_resumed_table_is_not_read_below_the_changes_that_the_stream_leaves_out() -> None:
+    """As where a redo thread was opened meanwhile, which has written nothing for a while."""
+    asked = AdHocSnapshot("b", True, (), (TableRead("S.A"),))
+    resumed = Resumption("S.A", "r", SCN, SCN + 30, phase="done", answered=True)
+    _, state = next(steps(Database({"A": [1]}), SignalState((asked,), resuming=(resumed,))))
+    assert state.snapshots[0].scn == SCN + 30
+
+
+@pytest.mark.parametrize("condition", ["", "SELECT * FROM S.A"], ids=["by ROWID", "by a SELECT"])
+def test_rows_that_cannot_be_compared_with_a_newer_change_are_read_after_it(condition: str) -> None:
+    """Those of a table without a key: a SELECT reads no ROWID, by which the stream knows the row that went."""
+    keyless = replace(shape(A), key=())
+    known = KnownTables(lambda _: keyless, lambda _: None, TableNames("P"))
+    blocking, stop = BlockingSnapshots(Database({"A": [1]}), known, lambda: 0), threading.Event()
+    state = SignalState((AdHocSnapshot("b", True, (), (TableRead("S.A", condition=condition),)),))
+    ((_, state),) = blocking.step(state, SCN, SCN, 0, stop)
+    assert state.snapshots[0].scn == SCN
+    newer = TransactionInfo("x", Scn(0), Scn(SCN + 10), 0, 0, 1, None)
+    blocking.changes.note(ChangeEvent(Op.DELETE, keyless, ("1",), None, Scn(SCN), 0, newer, 1, "R001"))
+    assert not list(blocking.step(state, SCN - 2, SCN + 10, 0, stop)), "the stream has to come to the SCN"
+    made = list(blocking.step(state, SCN + 9, SCN + 10, 0, stop))
+    assert made[0][1].snapshots[0].scn == (SCN + 10 if condition else SCN)
+    reads = [event for events, _ in made for event in events if isinstance(event, ChangeEvent)]
+    assert [event.scn for event in reads] == ([SCN + 10] if condition else [])
+    assert made[-1][1] == SignalState()

@@ -9,6 +9,7 @@ import pytest
 from tests.fetched import fetched
 from tests.unit.signals.model import TABLE, T
 
+from minercdc.errors import SnapshotTooOldError, TransientSourceError
 from minercdc.schema.table import TableNames
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.incremental import reader
@@ -17,7 +18,7 @@ from minercdc.snapshot.incremental.known_tables import KnownTables
 from minercdc.snapshot.incremental.outcome import Outcome
 from minercdc.snapshot.incremental.reader import Pace, ReaderContext
 from minercdc.snapshot.incremental.window import Chunk
-from minercdc.stream.offset import AdHocSnapshot, SignalState, TableRead
+from minercdc.stream.offset import AdHocSnapshot, Resumption, SignalState, TableRead
 
 
 @pytest.mark.parametrize(
@@ -77,3 +78,50 @@ def test_chunk_that_is_read_again_is_not_older_than_the_changes_that_are_not_not
     next(incremental.step(state, 50, 20, 0), None)  # not yet: changes up to 100 are not noted from here on
     next(incremental.step(state, 100, 20, 0), None)  # it has another shape
     assert only.least == [20, 100]
+
+
+@pytest.mark.parametrize("phase", ["reading", "deleting", "done"])
+def test_no_snapshot_reads_a_resumed_table_below_the_changes_that_the_stream_leaves_out(phase: Any) -> None:
+    """A row that went before would come back, and its delete never comes. Whatever snapshot reads it, in whatever run."""
+    only = OneChunk(Chunk(fetched(TABLE, []), (), 100, 99, 0, final=True))
+    incremental = IncrementalSnapshots(only, KnownTables(Tables([TABLE]).find, lambda _: None, TableNames("PDB")))
+    resumed = Resumption("S.T", "r", 80, 90, phase=phase, answered=True)
+    state = SignalState((AdHocSnapshot("x", False, ("PDB.S.T",), (TableRead("S.T"),)),), resuming=(resumed,))
+    next(incremental.step(state, 50, 20, 0), None)
+    assert only.least == [90]
+
+
+class NotedMarks:
+    """Marks, as a list of what is done to them."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def open(self, *_: Any) -> None:
+        self.done.append("open")
+
+    def close(self, connection: Any, *_: Any, **__: Any) -> None:
+        if connection == "broken":
+            raise TransientSourceError("ORA-03113")
+        self.done.append("close")
+
+
+@pytest.mark.parametrize("connection", ["whole", "broken"])
+def test_a_window_in_which_nothing_could_be_read_is_closed(monkeypatch: pytest.MonkeyPatch, connection: Any) -> None:
+    """Else its row would stay in the signal table: with a DDL that the stream has yet to come to, one for each try."""
+
+    def too_old(*_: Any) -> list[Any]:
+        raise SnapshotTooOldError("ORA-01555")
+
+    monkeypatch.setattr(reader._Reading, "_fetched", too_old)
+    for scn in ("reached_scn", "present_scn"):
+        monkeypatch.setattr(reader, scn, lambda _: 100)
+    marks = NotedMarks()
+    context = ReaderContext(lambda _: None, lambda _: TABLE, Pace(10), marks, lambda: 0.0)  # type: ignore[arg-type, return-value]
+    state = TableRead("S.T", order=("ID",), maximum=("9",))
+    reading = reader._Reading(context, T, state, "", 0)
+    for _ in range(2):
+        with pytest.raises(SnapshotTooOldError):
+            reading._read(connection)
+        connection = "whole"
+    assert marks.done == ["open", "close", "open", "close"]

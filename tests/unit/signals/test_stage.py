@@ -65,12 +65,21 @@ def history(chance: random.Random, *signals: tuple[str, str, str]) -> list[Commi
     return [_possible(commits, commit) for commit in commits]
 
 
+def truncated(commits: list[Commit], chance: random.Random) -> list[Commit]:
+    """With a TRUNCATE somewhere between two commits."""
+    free = [one.scn + 1 for one, other in pairwise(commits) if one.scn + 1 < other.scn]
+    found = sorted([*commits, Commit(chance.choice(free[2:]), truncate=True)], key=lambda commit: commit.scn)
+    return [_possible(found, commit) for commit in found]
+
+
 def _possible(commits: list[Commit], commit: Commit) -> Commit:
     """Without deletes of rows that are not there."""
     there: dict[int, bool] = {}
     for earlier in commits:
         if earlier.scn >= commit.scn:
             break
+        if earlier.truncate:
+            there.clear()
         there.update(earlier.rows)
     return replace(commit, rows={key: wanted for key, wanted in commit.rows.items() if wanted or there.get(key)})
 
@@ -79,18 +88,28 @@ def answers_to(events: list[Event], identity: str) -> list[str]:
     return [e.type for e in events if isinstance(e, Notification) and e.id == identity]
 
 
-def run(seed: int, signal: tuple[str, str, str], *, threads: bool, too_old: int = 0) -> None:
+def run(
+    seed: int,
+    signal: tuple[str, str, str],
+    *,
+    threads: bool,
+    too_old: int = 0,
+    keyless: bool = False,
+    truncates: bool = False,
+) -> None:
     """By the signal table, or in every second history by a channel, which is not in step with the stream."""
     chance = random.Random(seed)
     in_table = seed % 2 == 0
     commits = history(chance, *([signal] if in_table else []))
-    world = World(commits, chance, threads=threads)
+    if truncates:
+        commits = truncated(commits, chance)
+    world = World(commits, chance, threads=threads, keyless=keyless)
     stop = threading.Event()
     late = [] if in_table else [Late(chance.randrange(20), Signal(*signal, "late"))]
     whole = play(stage_of(world, 3, late, too_old=too_old), world, At(0), SignalState(), stop)
     _judge(world, whole[-1].events, signal[0])
     for stored in chance.sample(whole, min(8, len(whole))):
-        again = World(commits, random.Random(seed + 1), threads=False)
+        again = World(commits, random.Random(seed + 1), threads=False, keyless=keyless)
         again.emitted_order = world.emitted_order
         again.now = stored.position.delivered_scn
         after = play(stage_of(again, 4, late), again, stored.position, stored.state, stop)
@@ -117,6 +136,28 @@ def test_an_incremental_snapshot_never_goes_back_and_survives_a_kill_anywhere(th
 def test_a_blocking_snapshot_never_goes_back_and_survives_a_kill_anywhere(threads: bool) -> None:
     for seed in range(SEEDS):
         run(seed, ("b-1", "execute-snapshot", BLOCKING), threads=threads, too_old=seed % 3)
+
+
+@pytest.mark.parametrize("seed", [19, 73, 165])
+@pytest.mark.parametrize("request_", [EXECUTE, BLOCKING], ids=["incremental", "blocking"])
+def test_no_row_is_read_below_the_highest_scn_of_a_run_of_transactions(seed: int, request_: str) -> None:
+    """The last one of the run is of a redo thread that lags."""
+    run(seed, ("s-1", "execute-snapshot", request_), threads=True, too_old=seed % 3 if request_ is BLOCKING else 0)
+
+
+@pytest.mark.parametrize("request_", [EXECUTE, BLOCKING], ids=["incremental", "blocking"])
+def test_a_change_without_key_and_rowid_makes_no_old_row_follow_it(request_: str) -> None:
+    """As of a table without key, where redo has the ROWID of most rows only."""
+    for seed in range(SEEDS):
+        run(seed, ("s-1", "execute-snapshot", request_), threads=seed % 3 == 0, keyless=True)
+
+
+@pytest.mark.parametrize("threads", [False, True], ids=["one thread", "two threads"])
+@pytest.mark.parametrize("request_", [EXECUTE, BLOCKING], ids=["incremental", "blocking"])
+def test_no_row_of_before_a_truncate_follows_it(request_: str, threads: bool) -> None:
+    """Wherever it lies, also where it is the only change of the table that the stream has emitted past the SCN."""
+    for seed in range(SEEDS):
+        run(seed, ("s-1", "execute-snapshot", request_), threads=threads, truncates=True)
 
 
 def test_both_kinds_of_snapshots_beside_each_other_never_go_back() -> None:
@@ -530,6 +571,23 @@ def test_a_chunk_is_given_up_when_the_stream_passes_its_mark_without_it(comes: b
     statuses = [one.additional_data.get("status") for one in events if isinstance(one, Notification)]
     assert ("SQL_EXCEPTION" in statuses) == (not comes)
     assert steps[-1][1].snapshots == (), "it has ended"
+
+
+def test_marks_of_another_connector_are_not_kept() -> None:
+    """Both use the signal table."""
+    table = TableRead(str(T), order=("ID",), maximum=("1",))
+    state = SignalState((AdHocSnapshot("s", False, (str(T),), (table, table)),))
+    reader = OneChunk()
+    running = IncrementalSnapshots(reader, KnownTables(lambda _: TABLE, lambda _: None, TableNames("PDB")))
+    running.mark("other", False, 30)
+    assert running._closed == {}, "nothing is read"
+    assert list(running.step(state, 30, 30, 0)) == []
+    assert reader.chunk is not None
+    reader.chunk.final = False
+    for window, scn in [("other", 45), ("w", 50), ("later", 60)]:
+        running.mark(window, False, scn)
+    next(running.step(state, 50, 50, 0))
+    assert running._closed == {"later": 60}
 
 
 def test_a_signal_of_a_table_whose_columns_stand_elsewhere_is_refused_with_the_reason(

@@ -128,6 +128,25 @@ def test_a_table_is_not_read_on_after_a_key_of_another_column(before: TableSchem
     assert through(change, BY_ROWID) == ([(BY_ROWID, 50)], BY_ROWID)
 
 
+@pytest.mark.parametrize(
+    ("ddl", "again"),
+    [
+        ("ALTER TABLE T MODIFY (ID CHAR(5 CHAR))", True),
+        ('ALTER TABLE T MODIFY "ID" CHARACTER(5)', True),  # by NLS_LENGTH_SEMANTICS of the session
+        ("ALTER TABLE T MODIFY (ID NOT NULL)", False),
+        ("ALTER TABLE T MODIFY (MORE CHAR(5 CHAR))", False),
+    ],
+)
+@pytest.mark.parametrize("table", [BY_KEY, BY_ROWID])
+def test_blanks_that_come_without_another_shape_are_seen_in_the_statement(ddl: str, again: bool, table: TableRead) -> None:
+    """CHAR(5 BYTE) becomes CHAR(5 CHAR): text of several bytes a character gets blanks. The key is compared with the stream's."""
+    change = SchemaChange(T, padded(5), padded(5), ddl, Scn(DDL_SCN), 0)
+    expected = replace(table, order=(), last=(), maximum=()) if again else table
+    starts, state = through(change, table)
+    assert state == expected
+    assert starts == ([(table, 50), (expected, DDL_SCN)] if again else [(table, 50)])
+
+
 def test_the_length_of_other_columns_says_nothing_of_the_order() -> None:
     other = replace(TABLE.columns[1], type_name="CHAR", length=9)
     before = replace(TABLE, columns=(TABLE.columns[0], replace(other, length=5)))

@@ -261,7 +261,8 @@ class _Unwrap:
         return str(routed) if routed is not None and str(routed).strip() else topic
 
     def _content(self, compiled: _Row, row: bytes, rest: bytes, envelope: dict[str, Any], *, deleted: bool) -> Typed:
-        if self._options.replace_null_with_default:
+        # As Debezium 3.6: it passes the option to the step that inserts `__deleted`, and copies rows as they are otherwise.
+        if self._options.replace_null_with_default and self._deletes == "rewrite":
             row = to_json(with_defaults(compiled.row, json.loads(row)))
         if compiled.written is compiled.row:
             return Typed(compiled.row, row)

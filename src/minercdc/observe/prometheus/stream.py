@@ -20,7 +20,7 @@ def stream_families(counters: Counters, series: Series, now: float) -> Iterator[
     """
     yield series.gauge("minercdc_complete_scn", "Every commit at or below this SCN is delivered.", counters.complete_scn)
     for name, text, value in (
-        ("minercdc_records", "Kafka records written.", counters.records),
+        ("minercdc_records", "Kafka records committed.", counters.records),
         ("minercdc_transactions", "Source transactions delivered.", counters.transactions),
         ("minercdc_commits", "Kafka transactions committed.", counters.commits),
         ("minercdc_schema_changes", "Schema changes delivered.", counters.schema_changes),

@@ -347,7 +347,7 @@ RULES: Final = (
     ),
     Rule(
         "stored-offset",
-        "The stored offset can be read, is of an adapter of the same family (or `minercdc.handover.scn` is set), belongs to this database and includes the pluggable databases of `database.pdb.name`, and the redo from its position on exists.",
+        "The stored offset can be read, is of an adapter of the same family (or `minercdc.handover.scn` is set), belongs to this database and includes the pluggable databases of `database.pdb.name`, and the redo from its position, or from that SCN, on exists.",
         "With another database, or without that redo, changes would be missing. Rows of an added pluggable database would be missing, too, and topic names change between one and several pluggable databases. Otherwise the start is refused.",
         "database.pdb.name=the former list, or minercdc offsets reset CONFIG",
     ),

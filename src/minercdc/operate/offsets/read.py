@@ -22,7 +22,7 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.capture.table_selection import captured_by, table_filters, table_names
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import ConfigError, MinerCdcError, SchemaHistoryError, SinkError
+from minercdc.errors import ConfigError, LogGapError, MinerCdcError, SchemaHistoryError, SinkError
 from minercdc.messages import table_changes
 from minercdc.messages.topics import TopicNames
 from minercdc.oracle.connect import connect, database_names, of_database
@@ -184,7 +184,7 @@ def offset_findings(config: ConnectorConfig) -> Iterator[Finding]:
 
 def position_findings(config: ConnectorConfig) -> Iterator[Finding]:
     """What a start would have against the stored offset once it asks the database, at most one finding: it is of another database,
-    or the redo that it goes on from is gone; advice where `snapshot.mode` takes a new snapshot then. None where `offset_findings`
+    or the redo that it goes on from is gone, or that from `minercdc.handover.scn` on; advice where `snapshot.mode` takes a new snapshot then. None where `offset_findings`
     has one. Where the database does not answer it is not examined, which is a finding, too. Opens sessions, and closes them.
 
     :raises ConfigError: as `offset_findings`.
@@ -200,7 +200,11 @@ def position_findings(config: ConnectorConfig) -> Iterator[Finding]:
         problem = f"stored-offset: not examined: {error.message}"
         yield Finding("stored-offset", Severity.UNKNOWN, problem, error.hint or "Try it again.")
         return
-    again = offset.position is not None and decision_of(config.snapshot)(Start(True, False)).again_on_data_error
+    again = (
+        offset.position is not None
+        and not _is_handover(config, offset)
+        and decision_of(config.snapshot)(Start(True, False)).again_on_data_error
+    )
     problem = f"{where}: {gap.message}" + ("; the next start takes a new snapshot" if again else "")
     yield Finding("stored-offset", Severity.ADVICE if again else Severity.MISSING, problem, gap.hint)
 
@@ -238,16 +242,34 @@ def unread_findings(config: ConnectorConfig) -> Iterator[Finding]:
 
 
 def _unreached(config: ConnectorConfig, offset: Offset) -> MinerCdcError | None:
-    """Why the stream, or an unfinished snapshot, cannot go on from the offset in this database; None when it can, and
-    for another family's offset."""
-    family = adapter_factory(config.database.database_connection_adapter).family
-    if adapter_factory(offset.adapter).family != family:
-        return None
+    """Why the stream, or an unfinished snapshot, cannot go on from the offset in this database, or from `minercdc.handover.scn` with
+    the offset of another family; None when it can, and where `offset_findings` says that it cannot."""
+    if _is_handover(config, offset):
+        return _handover_gap(config, offset)
     saved = offset.position if offset.position is not None else offset.snapshot.start if offset.snapshot else None
     if saved is None:
         return None
     adapter = adapter_of(config)
     return _gap(config, adapter, adapter.capture.load_position(saved), offset.snapshot)
+
+
+def _is_handover(config: ConnectorConfig, offset: Offset) -> bool:
+    return adapter_factory(offset.adapter).family != adapter_factory(config.database.database_connection_adapter).family
+
+
+def _handover_gap(config: ConnectorConfig, offset: Offset) -> MinerCdcError | None:
+    scn = config.capture.minercdc_handover_scn
+    if scn is None or offset.position is None:
+        return None
+    adapter = adapter_of(config)
+    gap = _gap(config, adapter, adapter.start_position(scn, scn), None)
+    if gap is None:
+        return None
+    hint = (
+        f"Set it to an SCN up to which {offset.adapter} has delivered every commit, and from which on redo exists; if there is none,"
+        " take a new snapshot: minercdc offsets reset CONFIG"
+    )
+    return LogGapError(f"minercdc.handover.scn={scn}: {gap.message}", hint=hint)
 
 
 def _gap(

@@ -4,6 +4,7 @@
     stream at s   rows of each table AS OF s in order of ROWID, except rows with a newer change in the stream
     killed        goes on after the last ROWID: at the same s, unless newer changes were emitted meanwhile; then at a new one
     DDL after s   ORA-01466: the rest is read at a new s, which the stream comes to first
+    unknown row   a newer change does not say which row it was of: they are read as of the newest change that was emitted
 
 As with incremental chunks, no older image ever follows a newer one, with any number of redo threads. Rows are marked as those of
 the initial snapshot (`snapshot.row_marks`): Debezium runs the same code for both. A row that is held back for its mark is not in
@@ -28,6 +29,7 @@ from minercdc.errors import (
 from minercdc.schema.table import TableSchema
 from minercdc.snapshot.incremental.chunks import Step, replaced, without
 from minercdc.snapshot.incremental.known_tables import NOT_CAPTURED, KnownTables
+from minercdc.snapshot.incremental.resumption import covered_scn
 from minercdc.snapshot.incremental.window import Changes
 from minercdc.snapshot.row_marks import Placed, RowMarks, read_events
 from minercdc.stream import signal_answers
@@ -135,12 +137,21 @@ class BlockingSnapshots:
             if complete_scn < snapshot.scn - 1:  # what is committed at the SCN is what is read
                 self.changes.prune(snapshot.scn)
                 return
-            reached = replace(snapshot, reached=not len(self.changes))
+            if not all(self._tell_rows(table, snapshot.scn) for table in snapshot.tables):
+                # No later change is emitted, and with one redo thread the stream has come to it: a busy table need not wait again.
+                state = replaced(state, snapshot, replace(snapshot, scn=emitted_scn))
+                yield (), state
+                continue
+            reached = replace(snapshot, reached=self.changes.is_empty)
             state = replaced(state, snapshot, reached)
             yield (), state  # the first rows may take long
             for step in self._read(state, reached, stop):
                 state = step[1]
                 yield step
+
+    def _tell_rows(self, table: TableRead, scn: int) -> bool:
+        """As `Changes.tell_rows`. Rows that a SELECT reads have no ROWID."""
+        return self.changes.tell_rows(self._names.table(table.table), scn, row_ids=not table.condition)
 
     def _fix(self, state: SignalState, snapshot: AdHocSnapshot, emitted_scn: int) -> SignalState:
         """Choose the snapshot's SCN, and return the state with it; from here on changes of its tables are noted."""
@@ -148,7 +159,8 @@ class BlockingSnapshots:
         for table in snapshot.tables:
             self.changes.follow(self._names.table(table.table))
         # Rows may be delivered as of an earlier one of its SCNs, in images up to that.
-        scn = max(self._source.written_scn(), emitted_scn, snapshot.scn, self.changes.floor)
+        covered = covered_scn(state, snapshot.tables)
+        scn = max(self._source.written_scn(), emitted_scn, snapshot.scn, self.changes.floor, covered)
         self.changes.prune(scn)
         self._fixed = snapshot.id
         _log.info("blocking snapshot %s: waiting for the stream to come to SCN %d", snapshot.id, scn)

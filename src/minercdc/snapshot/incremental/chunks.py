@@ -7,7 +7,8 @@ rows and notifications, then the state that says they are delivered; both go int
     no snapshot, paused    nothing is read
     first of its tables    reader started at the state's key
     Began                  shape still the stream's?  order and last key into the state
-    Chunk                  the stream has come to its SCN?  shape still the stream's?  rows without newer ones, state on
+    Chunk                  the stream has come to its SCN?  shape still the stream's?  newer changes say of which rows?
+                           rows without newer ones, state on
     Failed                 the table is given up, with the reason
 """
 
@@ -34,6 +35,8 @@ _log = logging.getLogger(__name__)
 Step: TypeAlias = tuple[Sequence[Event], SignalState]
 # Rows delivered between two transactions of the stream, so that neither waits long for the other.
 _ROWS_PER_STEP = 16_384
+_OTHER_SHAPE = "has another shape now, reading on with that"
+_UNKNOWN_ROW = "had a change that does not say of which row, reading on at a later SCN"
 _NO_MARK = "the mark after a chunk is in the signal table and did not come with the stream"
 _SEE_MARKS = "Does a filter (log.mining.username.*, log.mining.clientid.*) leave out what the connector writes? See `minercdc check CONFIG`."
 
@@ -94,12 +97,12 @@ class IncrementalSnapshots:
 
     def mark(self, window: str, opens: bool, scn: int) -> None:
         """Note a mark that came with the stream; one that closes its window lets the chunk in it be delivered. One that opens
-        it has no effect.
+        it has no effect, nor has one that comes while nothing is read: another connector may use the signal table, too.
 
         :param window: id of the window; one of an earlier run fits no chunk.
         :param scn: commit SCN of the mark.
         """
-        if not opens:
+        if not opens and self._reading is not None:
             self._closed[window] = scn
 
     def close(self) -> None:
@@ -171,7 +174,7 @@ class IncrementalSnapshots:
 
     def _start_reader(self, name: TableId, state: SignalState, snapshot: AdHocSnapshot, table: TableRead) -> None:
         """Read a table from where it is delivered on. Changes that are not noted any more are in every chunk of this reading."""
-        least = max(self._emitted_scn, covered_scn(state, snapshot), self.changes.floor)
+        least = max(self._emitted_scn, covered_scn(state, (table,)), self.changes.floor)
         self._reader.start(name, table, snapshot.surrogate_key, least)
 
     def _is_deliverable(self, outcome: Outcome, complete_scn: int) -> bool:
@@ -201,7 +204,7 @@ class IncrementalSnapshots:
         if isinstance(outcome, Began):
             known = self._shape(self._names.table(table.table))
             if known is not None and known.version != outcome.version:
-                return self._start_again(state, snapshot, table)
+                return self._start_again(state, snapshot, table, _OTHER_SHAPE)
             self._reader.take()
             begun = replace(table, order=outcome.order, maximum=outcome.maximum, last=())
             if not outcome.maximum:
@@ -212,11 +215,14 @@ class IncrementalSnapshots:
         if shape is None:
             return self._finish_table(state, snapshot, table, "UNKNOWN_SCHEMA", time_us, error="the table was dropped")
         if shape.version != outcome.rows.schema.version:
-            return self._start_again(state, snapshot, table)
+            return self._start_again(state, snapshot, table, _OTHER_SHAPE)
+        if len(outcome.rows) and not self.changes.tell_rows(shape.id, outcome.floor):
+            return self._start_again(state, snapshot, table, _UNKNOWN_ROW)
         return self._deliver_chunk(state, snapshot, table, outcome, shape, time_us)
 
-    def _start_again(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead) -> Step:
-        _log.info("incremental snapshot %s: %s has another shape now, reading on with that", snapshot.id, table.table)
+    def _start_again(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, why: str) -> Step:
+        """Drop what was read ahead, and read on at a later SCN after the last key that was delivered."""
+        _log.info("incremental snapshot %s: %s %s", snapshot.id, table.table, why)
         self._start_reader(self._names.table(table.table), state, snapshot, table)
         return (), state
 
@@ -228,7 +234,8 @@ class IncrementalSnapshots:
         events: list[Event] = [] if not len(rows) else [run] if self._runs else [*run.events(0, len(rows))]
         self.read_scn = max(self.read_scn, chunk.floor, chunk.ceiling + 1)
         self._reader.take()
-        self._closed.pop(chunk.window, None)
+        if chunk.window:  # nor do marks that came before its own fit a later chunk
+            self._closed = {window: scn for window, scn in self._closed.items() if scn > chunk.ceiling + 1}
         self.changes.prune(self._reader.floor())
         table = replace(table, last=chunk.last, rows=table.rows + len(rows), chunks=table.chunks + 1)
         self._reading = (snapshot.id, table)

@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
@@ -349,7 +349,13 @@ class _Reading:
         floor = self._scn
         window = _Window(str(uuid4()), self._context.now_ms())
         marks.open(connection, window.id, window.opened_ms)
-        batches = list(self._fetched(connection, keyset, None, limit))
+        self._unclosed = window  # also where nothing can be read in it: its row does not stay in the signal table
+        try:
+            batches = list(self._fetched(connection, keyset, None, limit))
+        except MinerCdcError:
+            with suppress(MinerCdcError):
+                self._close(connection)
+            raise
         rows = batches[0] if len(batches) == 1 else [row for batch in batches for row in batch]
         final, time_us = len(rows) < limit, self._context.now_ms() * 1000
         chunk = (
@@ -357,7 +363,7 @@ class _Reading:
             if rows
             else replace(self._end(keyset, floor, 0, time_us), window=window.id)
         )
-        window.chunk, self._unclosed = chunk, window
+        window.chunk = chunk
         self._put(chunk)
         self._close(connection)
         return not final

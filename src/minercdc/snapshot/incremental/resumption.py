@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from minercdc.stream.offset import AdHocSnapshot, Resumption, SignalState
+from minercdc.stream.offset import AdHocSnapshot, Resumption, SignalState, TableRead
 
 
 def reading(state: SignalState, snapshot: AdHocSnapshot) -> Resumption | None:
@@ -19,11 +20,11 @@ def is_resumption(state: SignalState, snapshot: AdHocSnapshot) -> bool:
     return any(one.signal == snapshot.id for one in state.resuming)
 
 
-def covered_scn(state: SignalState, snapshot: AdHocSnapshot) -> int:
-    """The SCN up to which the stream leaves out changes of a resumed table, so that no chunk may be older; 0 when the
-    snapshot does not read for a resumption."""
-    found = reading(state, snapshot)
-    return found.covered_scn if found else 0
+def covered_scn(state: SignalState, tables: Iterable[TableRead]) -> int:
+    """The SCN up to which the stream leaves out changes of one of these tables, since it is, or was, read again: nothing older may be
+    read of it, since the delete of a row that went before does not come. 0 when none is."""
+    names = {table.table for table in tables}
+    return max((one.covered_scn for one in state.resuming if one.table in names), default=0)
 
 
 def with_result(state: SignalState, snapshot: AdHocSnapshot, status: str, error: str) -> SignalState:

@@ -7,6 +7,8 @@ changed in the stream after s. So no older image ever follows a newer one:
     a change at s      is what the chunk has, whichever is emitted first
     a change after s   was emitted before the chunk: its row is left out; or is emitted later: it is newer than the row
 
+Where such a change does not say which row it was of (no key, and no ROWID either), the chunk is read again at a later SCN.
+
 That holds with several redo threads as well, whose commits do not come in order of SCN. Between marks in the signal table s is
 not known exactly: `floor` is an earlier SCN, `ceiling` the one before the commit SCN of the mark after the chunk. Nor is it where
 no redo is written up to s: an instance that dies gives SCNs after its last redo again. `floor` is never higher than that.
@@ -20,7 +22,7 @@ from operator import itemgetter
 from typing import Any
 
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.stream.events import UNAVAILABLE, ChangeEvent, FetchedRows, Row, SchemaChange
+from minercdc.stream.events import UNAVAILABLE, ChangeEvent, FetchedRows, Op, Row, SchemaChange
 
 
 @dataclass(slots=True)
@@ -60,6 +62,8 @@ class Changes:
     def __init__(self) -> None:
         self._keys: dict[TableId, dict[object, int]] = {}
         self._emptied: dict[TableId, int] = {}
+        self._unidentified: dict[TableId, int] = {}  # changes of which the row is not known
+        self._by_row_id: dict[TableId, int] = {}  # changes of which it is known by its ROWID only
         self._key_of: dict[tuple[TableId, int], Callable[[Row], Any] | None] = {}
         self._pruned = 0
         self.floor = 0
@@ -76,7 +80,23 @@ class Changes:
         """Note no changes from now on, and forget those already noted; `floor` stays."""
         self._keys.clear()
         self._emptied.clear()
+        self._unidentified.clear()
+        self._by_row_id.clear()
         self._pruned = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is noted: no row that is read can be out of date."""
+        return not (len(self) or self._emptied or self._unidentified)
+
+    def tell_rows(self, table: TableId, floor: int, *, row_ids: bool = True) -> bool:
+        """Whether each noted change of a table with a commit SCN above `floor` says which row it was of. Else it is not known which rows
+        that were read at `floor` are current.
+
+        :param row_ids: these rows have their ROWIDs.
+        """
+        unknown = self._unidentified.get(table, 0)
+        return max(unknown, 0 if row_ids else self._by_row_id.get(table, 0)) <= floor
 
     def __len__(self) -> int:
         return sum(map(len, self._keys.values()))
@@ -88,9 +108,14 @@ class Changes:
         keys = self._keys.get(event.schema.id)
         if keys is None or scn <= self.floor:
             return
-        for identity in self._identities(event):
+        identities = [*self._identities(event)]
+        for identity in identities:
             if keys.get(identity, 0) < scn:
                 keys[identity] = scn
+        by_row_id = any(isinstance(identity, RowId) for identity in identities)
+        if event.op is not Op.CREATE and (by_row_id or not identities):  # a new row has no older image
+            unsure, table = self._by_row_id if by_row_id else self._unidentified, event.schema.id
+            unsure[table] = max(scn, unsure.get(table, 0))
 
     def note_schema(self, change: SchemaChange) -> None:
         """Note that a followed table was truncated or dropped: all rows read before are out of date. Other DDL is not noted."""

@@ -65,7 +65,7 @@ class SuspendedShow:
 
 @dataclass(slots=True)
 class Counters:
-    """Counters of one connector, over all runs of its process.
+    """Counters of one connector, over all runs of its process. What is written counts once it is committed.
 
     :param phase: starting, standby, snapshot, streaming, reconnecting or stopped.
     :param records: records written to the sink.

@@ -310,7 +310,8 @@ def test_of_dropped_fields_the_required_ones_stay_unless_the_schema_may_change()
     assert parsed(record.key)["payload"] == {"ORDER_ID": 70021}
 
 
-def test_nulls_become_defaults_by_option() -> None:
+def test_nulls_become_defaults_by_option_where_deletes_are_rewritten() -> None:
+    """As Debezium 3.6.1, with `add.fields` and without."""
     table = TableSchema(
         ORDERS.id,
         (ORDERS.columns[0], Column("CHANNEL", "VARCHAR2", 12, default="'WEB'")),
@@ -319,4 +320,8 @@ def test_nulls_become_defaults_by_option() -> None:
     )
     row = event(Op.CREATE, None, ("1", None), table)
     assert unwrapped(row)[0][1]["CHANNEL"] is None
-    assert unwrapped(row, replace_null_with_default="true")[0][1]["CHANNEL"] == "WEB"
+    replaced = {"replace_null_with_default": "true"}
+    assert unwrapped(row, **replaced)[0][1]["CHANNEL"] is None
+    assert unwrapped(row, **replaced, add_fields="op")[0][1] == {"ORDER_ID": 1, "CHANNEL": None, "__op": "c"}
+    rewritten = unwrapped(row, **replaced, delete_tombstone_handling_mode="rewrite")[0][1]
+    assert rewritten["CHANNEL"] == "WEB"
