@@ -28,7 +28,7 @@ from minercdc.lake.stream.record_source import refuse_unread_sinks, source_of
 from minercdc.lake.stream.watching import StreamWatch
 from minercdc.lake.table.format import READERS_TIME
 from minercdc.lake.table.formats import format_of
-from minercdc.lake.table.ownership import claim, refuse_others
+from minercdc.lake.table.ownership import claim
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.types import refuse_unsupported_modes
 from minercdc.stream.counters.lake import LakeFigures
@@ -64,9 +64,7 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     refuse_session(spark, config)
     refuse_unsupported_modes(config.values)
     refuse_unread_sinks(config)
-    refuse_others(spark, config)
-    _refuse_without_log(spark, config)
-    claim(spark, config)
+    claim(spark, config, first=lambda: _refuse_without_log(spark, config))
     return Lake(spark, config)
 
 
@@ -209,7 +207,8 @@ class Lake:
             topics = self._source.topics()
             self._marks = deque(mark.without_vanished(topics) for mark in self._marks)
         while self._marks and self._marks[0].is_reached(self._read):
-            self._merger.complete(self._marks.popleft())
+            self._merger.complete(self._marks[0])
+            self._marks.popleft()
 
     def _merge(self) -> None:
         waiting = False
