@@ -149,6 +149,10 @@ class Merger:
         """The complete SCN that was published last; 0 for none since the start."""
         return self._published_scn
 
+    def log_identity(self) -> str:
+        """See `LogTable.identity`, of the change log; '' where there is none yet."""
+        return self._log.table.identity() if self._log.exists() else ""
+
     def append(self, records: DataFrame, writer: str, number: int, rows: int, *, one_topic: bool) -> None:
         """Append a micro-batch to the change log; nothing when the log has it already.
 

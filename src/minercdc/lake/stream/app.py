@@ -69,12 +69,18 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
 
 
 def _refuse_without_log(spark: SparkSession, config: ConnectorConfig) -> None:
-    """Raise LakeError where the checkpoint has read records, and there is no change log that has them: the lake would go on without them."""
+    """Raise LakeError where the checkpoint has read records, and there is no change log that has them, or another one: the lake would go on
+    without them."""
     paths = LakePaths(config)
-    if Checkpoint(spark, paths.checkpoint).last() is not None and not format_of(config).changes(spark).exists():
+    checkpoint, changes = Checkpoint(spark, paths.checkpoint), format_of(config).changes(spark)
+    if checkpoint.last() is None:
+        return
+    there = changes.exists()
+    if not there or checkpoint.change_log() not in ("", changes.identity()):
+        cause = "another change log than" if there else "no change log: there is none in"
         raise LakeError(
-            f"the records up to the checkpoint {paths.checkpoint} are in no change log: there is none in"
-            f" minercdc.lake.format={config.lake.minercdc_lake_format} for the lake at {paths.root}",
+            f"the records up to the checkpoint {paths.checkpoint} are in {cause}"
+            f"{f' {changes.name} in' if there else ''} minercdc.lake.format={config.lake.minercdc_lake_format} for the lake at {paths.root}",
             hint="Give minercdc.lake.format, minercdc.lake.catalog.* and minercdc.lake.path back what the lake was begun with. A lake in"
             " another format or catalog needs a minercdc.lake.path (and minercdc.lake.checkpoint) of its own; to begin this one anew,"
             " delete all of it, the checkpoint too.",
@@ -101,6 +107,7 @@ class Lake:
         self._looked = 0.0  # when a mark that is not reached was compared with the topics that there are
         self._writer = ""  # id of the stream, which its checkpoint keeps
         self._checkpoint = Checkpoint(spark, self._paths.checkpoint)
+        self._is_noted = False  # beside the checkpoint, which change log has its records
         last = self._checkpoint.last()
         self._read_to = None if last is None else self._checkpoint.offset(last)  # where the stream ended the last time
         self._read: Ends = {} if self._read_to is None else self._source.ends(self._read_to)
@@ -191,6 +198,9 @@ class Lake:
             self._topics.learn(records)
             self._merger.append(self._topics.as_json(records), self._writer, number, rows, one_topic=len(topics) == 1)
             self._merger.note_unread(self._read, ends)
+        if not self._is_noted and (identity := self._merger.log_identity()):
+            self._checkpoint.note_change_log(identity)
+            self._is_noted = True
         self._read, self._read_to = ends, offset
 
     def _advance(self) -> None:

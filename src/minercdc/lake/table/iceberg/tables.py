@@ -207,6 +207,10 @@ class IcebergLogTable(_Table):
         ):  # each version is named by the table's metadata, which each append writes
             self._snapshots().expire(READERS_TIME, (WRITER, NUMBER))
 
+    def identity(self) -> str:
+        """See `LogTable`."""
+        return str(self._snapshots().table.uuid())
+
     def prepare(self) -> None:
         """See `LogTable`: nothing, since maintenance removes what is older."""
 
