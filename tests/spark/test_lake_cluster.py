@@ -18,6 +18,7 @@ from tests.e2e.connector import MinerCdc
 from tests.e2e.lab import LOGGED, Lab, made_lab
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.spark.cluster import Cluster
+from tests.spark.reading import FORMAT
 from tests.spark.source import scn_of
 
 from minercdc.cli import submit
@@ -28,6 +29,7 @@ from minercdc.local.spark_artifacts import installed_spark, spark_jars
 
 pytestmark = pytest.mark.timeout(1800)
 
+_JARS = spark_jars(installed_spark(), "iceberg" if FORMAT == "iceberg" else "delta")
 _ROWS = 2_000
 _SECONDS = 600.0  # patience: executors start, and merge, on a core each
 _STATEMENTS = [
@@ -67,6 +69,8 @@ def configured(lab: Lab, cluster: Cluster) -> str:
     (lab.directory / "tables").mkdir()
     changes: dict[str, object] = {
         "minercdc_lake_path": "viewfs://lab/lake",
+        "minercdc_lake_format": FORMAT,
+        "minercdc_lake_catalog_name": "cluster",
         "minercdc_lake_spark_hadoop_fs_viewfs_mounttable_lab_link_/lake": f"file:{lab.directory / 'tables'}",
         "minercdc_lake_trigger_interval_ms": 1000,
         "minercdc_lake_merge_interval_ms": 3000,
@@ -122,7 +126,10 @@ def await_that(met: Callable[[], bool], what: str) -> None:
 
 def commits(lab: Lab) -> int:
     """Of the lake's table A; the snapshot is one."""
-    return len(list((lab.directory / "tables" / lab.schema / "A" / "_delta_log").glob("*.json")))
+    table = lab.directory / "tables" / lab.schema / "A"
+    if FORMAT == "delta":
+        return len(list((table / "_delta_log").glob("*.json")))
+    return max((int(file.name[1:].partition(".")[0]) for file in (table / "metadata").glob("v*.metadata.json")), default=0)
 
 
 def merged_to(log: str) -> int:
@@ -138,7 +145,7 @@ def kill_busy(cluster: Cluster, worker: int) -> None:
 
 def submitted(*arguments: str, jars: bool = True) -> subprocess.CompletedProcess[str]:
     """`minercdc lake` with these arguments, started by spark-submit, which has Python's errors on its standard output."""
-    sent = ",".join(map(str, fetch("spark", spark_jars(installed_spark())))) if jars else ""
+    sent = ",".join(map(str, fetch("spark", _JARS))) if jars else ""
     environment = os.environ | {
         "JAVA_HOME": str(prepare_java()),
         "PYSPARK_PYTHON": sys.executable,
@@ -155,10 +162,10 @@ def submitted(*arguments: str, jars: bool = True) -> subprocess.CompletedProcess
 
 
 def test_what_spark_submit_was_not_given_is_named(lab: Lab) -> None:
-    file = lab.config("connector.yaml", minercdc_lake_path=lab.directory / "lake")
+    file = lab.config("connector.yaml", minercdc_lake_path=lab.directory / "lake", minercdc_lake_format=FORMAT)
     ended = submitted("verify", str(file), jars=False)
     assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert f"hint: spark-submit --packages {','.join(spark_jars(installed_spark()))}" in ended.stdout
+    assert f"hint: spark-submit --packages {','.join(_JARS)}" in ended.stdout
     assert "Traceback" not in ended.stdout
 
 
@@ -190,4 +197,4 @@ def test_a_worker_that_is_killed_costs_no_row(lab: Lab, cluster: Cluster) -> Non
     verified = submitted("verify", file)
     assert verified.returncode == 0, verified.stdout + verified.stderr
     assert re.search(r"(?m)^verified: 2 tables, \d+ rows, 0 differences$", verified.stdout), verified.stdout
-    assert (lab.directory / "tables" / lab.schema / "A" / "_delta_log").is_dir()
+    assert commits(lab) > 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.connector import Connector
+from tests.spark.lakes import synced
 from tests.spark.reading import lake, name_in_sql
 
 from minercdc.config.load import ConnectorConfig, parse_properties
@@ -354,7 +355,21 @@ def test_a_checkpoint_whose_records_are_in_no_change_log_begins_no_lake(
         start(spark, replace(config, lake=config.lake.model_copy(update=moved)))
     assert "minercdc.lake.format, minercdc.lake.catalog" in str(refused.value.hint)
     assert not (tmp_path / "moved").exists()
+    there = replace(
+        config,
+        lake=config.lake.model_copy(
+            update={"minercdc_lake_path": moved["minercdc_lake_path"], "minercdc_lake_catalog_name": "moved"}
+        ),
+    )
+    synced(spark, there)  # from the first record on, with a checkpoint of its own
+    with pytest.raises(LakeError, match="are in another change log than .*moved.* in minercdc.lake.format="):
+        start(spark, replace(there, lake=there.lake.model_copy(update=moved)))
     sync()
+    connector.change(Op.CREATE, None, ("2", "7", "2026-01-02 03:04:05", "b"))
+    connector.commit()
+    for kept in (there, config):
+        synced(spark, kept)
+        assert sorted(row["T"] for row in tables(spark, kept)["LAB.A"].collect()) == ["a", "b"]
 
 
 def test_a_lake_belongs_to_the_connector_that_wrote_to_it_first(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -136,3 +137,46 @@ def test_a_snapshot_that_retention_deleted_before_the_first_start_is_missed(
     assert set(found) == {"LAB.GOOD"}
     assert "were deleted before the lake read them" in found.incomplete["LAB.TRIMMED"]
     assert found["LAB.GOOD"].count() == 3
+
+
+@pytest.mark.parametrize(("snapshot", "changes"), [("before", 6), ("after", 0)])
+def test_a_snapshot_in_a_topic_that_was_made_again_meanwhile_repairs_nothing(
+    spark: SparkSession,
+    config: ConnectorConfig,
+    connector: Connector,
+    sync: Callable[[], None],
+    broker: KafkaBroker,
+    prefix: str,
+    snapshot: str,
+    changes: int,
+) -> None:
+    """It was in the first one before that was deleted; or in the second one, below the offset up to which the first one was read, from which
+    on Spark reads."""
+
+    def read_all(rows: Sequence[str]) -> None:
+        connector.scn += 10
+        connector.found(GOOD)
+        for number in rows:
+            connector.read((number,), GOOD, f"R{number}")
+
+    read_all("123")
+    connector.commit()
+    sync()
+    admin, topic = AdminClient({"bootstrap.servers": broker.bootstrap_servers}), f"{prefix}.LAB.GOOD"
+    if snapshot == "before":
+        read_all("14")
+        connector.commit()
+    admin.delete_topics([topic])[topic].result()
+    while topic in admin.list_topics(timeout=10).topics:
+        time.sleep(0.02)
+    first, connector = connector, Connector(config)  # a commit to a deleted topic fails, and the connector starts again
+    connector.scn = first.scn
+    if snapshot == "after":
+        read_all("14")
+    for number in range(changes):
+        connector.change(Op.CREATE, None, (f"{50 + number}",), GOOD)
+    connector.commit()
+    connector.sink.close()
+    sync()
+    found = tables(spark, config)
+    assert "deleted and recreated" in found.incomplete["LAB.GOOD"]

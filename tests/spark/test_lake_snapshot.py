@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from pathlib import Path
 from shutil import rmtree
@@ -163,6 +164,31 @@ def test_no_row_is_read_of_a_table_that_has_the_name_by_now(lab: Lab, spark: Spa
     lab.execute("RENAME KEYLESS TO OLD_KEYLESS", "RENAME SET_ASIDE TO KEYLESS")
     with pytest.raises(PySparkException, match=f"{lab.schema}.KEYLESS is called {lab.schema}.OLD_KEYLESS now"):
         oracle_rows(spark, config, schema, ["row", "row"], scn).count()
+
+
+def test_a_table_that_had_another_name_or_other_columns_is_not_read_as_of_then(lab: Lab, spark: SparkSession) -> None:
+    config = lake_config(lab)
+    lab.execute("CREATE TABLE SET_ASIDE (A NUMBER(5), B VARCHAR2(20))", "INSERT INTO SET_ASIDE VALUES (1, 'of another')")
+    hand_over(config)
+    scn = scn_of(lab)
+    with lab.connect() as connection, connection.cursor() as cursor:
+        passed = "SELECT 1 FROM DUAL WHERE SYSDATE > CAST(SCN_TO_TIMESTAMP(:scn) AS DATE)"
+        while not cursor.execute(passed, [scn]).fetchall():  # the dictionary has times in seconds
+            time.sleep(0.02)
+    lab.execute(
+        "RENAME KEYLESS TO OLD_KEYLESS",
+        "RENAME SET_ASIDE TO KEYLESS",
+        "ALTER TABLE TYPED RENAME COLUMN SMALL TO LITTLE",
+        "GRANT SELECT ON NOTHING TO SYSTEM",
+    )
+    taken = snapshot(spark, config, scn=scn)
+    failures = {table.name.partition(".")[2]: table.failure for table in taken.failed}
+    assert failures.keys() == {"KEYLESS", "OLD_KEYLESS", "TYPED"}
+    assert "ORA-01466" in failures.pop("TYPED")
+    assert all(f"had another name or other columns, or may have had, at SCN {scn}" in one for one in failures.values())
+    again = snapshot(spark, config, scn=scn, tries=2)
+    assert again.failed == []
+    assert frame(spark, config, lab.schema, "KEYLESS").count() == 1
 
 
 def test_a_large_table_is_read_in_ranges(lab: Lab, spark: SparkSession) -> None:

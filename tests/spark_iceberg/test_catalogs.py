@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,9 @@ import pytest
 from tests.spark.connector import Connector
 
 from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.errors import LakeError
 from minercdc.lake import start, tables
+from minercdc.lake.maintain.status import status
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import Op
@@ -98,3 +101,34 @@ def test_tables_of_a_shared_catalog_are_read_by_name_and_by_other_programs(
     read = plain.sql(f"SELECT ID, STATE FROM {catalog}.SHOP.ORDERS ORDER BY ID")
     assert [row.asDict() for row in read.collect()] == expected
     assert by_pyiceberg(catalog, database, tmp_path / "warehouse") == expected
+
+
+def test_two_lakes_of_one_catalog_mix_no_rows(spark: SparkSession, config: ConnectorConfig, tmp_path: Path) -> None:
+    """Two connectors whose tables, or whose lakes' own tables, would have the same names."""
+    first = Connector(config)
+    try:
+        first.structure(ORDERS)
+        first.change(Op.CREATE, None, ("1", "new"), ORDERS, "R1")
+        first.commit()
+    finally:
+        first.sink.close()
+    merged(spark, config)
+    for name, refused in ((f"other_{config.identity.name}", False), (config.identity.name, True)):
+        prefix = f"of-another-{config.identity.topic_prefix}"
+        identity = config.identity.model_copy(update={"name": name, "topic_prefix": prefix})
+        lake = config.lake.model_copy(update={"minercdc_lake_path": str(tmp_path / f"lake-of-{refused}")})
+        other = replace(config, identity=identity, lake=lake)
+        second = Connector(other)
+        try:
+            second.structure(ORDERS)
+            second.change(Op.CREATE, None, ("2", "of another database"), ORDERS, "R2")
+            second.commit()
+        finally:
+            second.sink.close()
+        if refused:
+            with pytest.raises(LakeError, match="`changes` belongs to the lake of connector"):
+                merged(spark, other)
+        else:
+            merged(spark, other)
+            assert "belongs to the lake of connector" in status(spark, other).tables[0].failure
+    assert [row["ID"] for row in tables(spark, config)["SHOP.ORDERS"].collect()] == [1]

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlparse
 
 from minercdc.errors import LocalServiceError
 from minercdc.local.delta_log import FEW_PARTITIONS, SNAPSHOT_PARTITIONS
@@ -62,7 +63,7 @@ _LOG4J = f"-Dlog4j2.configurationFile={Path(__file__).with_name('spark-log4j2.pr
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
-SECRETS = "(?i)secret|password|token|access[.]?key|credential|authorization"
+SECRETS = "(?i)secret|password|token|access[.-]?key|credential|authorization"
 """Settings whose values Spark's pages and logs do not show: its own choice, and a catalog's credentials."""
 _SUBMIT = "PYSPARK_SUBMIT_ARGS"  # what PySpark adds to the arguments of the JVM's launcher
 _ESCAPED = str.maketrans(
@@ -184,12 +185,24 @@ def _prepared(advance: Advance | None, form: Format) -> list[Path]:
     return jars
 
 
+def _given_jars(settings: Mapping[str, str], known: Sequence[Path]) -> list[Path]:
+    """The files of this machine that `spark.jars` names, but for those that are known. What is on the class path, as a format of tables, does
+    not see those that Spark itself loads from there, as the client of an object store."""
+    named = [
+        Path(unquote(urlparse(one).path) if one.startswith("file:") else one)
+        for one in settings.get("spark.jars", "").split(",")
+    ]
+    return [path for path in named if path.is_file() and path not in known]
+
+
 def _started(name: str, jars: Sequence[Path], settings: Mapping[str, str]) -> SparkSession:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     given = settings.get("spark.driver.extraClassPath")
-    class_path = os.pathsep.join([*([given] if given else []), *map(str, [*jars, *_first_jars()])])
+    class_path = os.pathsep.join(
+        [*([given] if given else []), *map(str, [*jars, *_first_jars(), *_given_jars(settings, jars)])]
+    )
     scratch = _scratch()
     Path(scratch).mkdir(mode=0o700, exist_ok=True)  # the JVM of an earlier session has removed it
     computed = {

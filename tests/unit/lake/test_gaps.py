@@ -10,7 +10,7 @@ from minercdc.errors import LakeError
 from minercdc.lake.source.version_check import refuse_newer
 from minercdc.lake.stream.deleted_records import Waiting, deleted, uncertain, unread
 from minercdc.lake.stream.marks import Mark, left_out
-from minercdc.lake.table.gaps import gap_at, kept_since
+from minercdc.lake.table.gaps import gap_at, kept_since, last_read
 from minercdc.lake.table.history import Handed, TableHistory, TableVersion
 from minercdc.lake.table.state import NONE_LEFT, Entry
 from minercdc.schema.table import TableId, TableSchema
@@ -63,6 +63,14 @@ def test_a_snapshot_or_create_whose_records_may_be_lost_does_not_end_what_is_mis
     assert gaps([70], Entry("read", "S.T", scn=50), none_left, left) == [1], (
         "changes between that and the first one that is left"
     )
+
+
+def test_what_was_read_before_a_deletion_of_the_topic_was_met_may_have_gone_with_it() -> None:
+    table = TableHistory(TABLE, "p.S.T", reads=[10, 40], created=[30])
+    assert (last_read(None, 35), last_read(table, 35), last_read(table, 50)) == (35, 40, 50)
+    gone = Entry("lost", "p.S.T", version=last_read(table, 35), scn=20, detail="its topic was deleted and recreated")
+    assert gaps([70], gone, reads=[10, 40], created=[30]) == [20]
+    assert gaps([40, 70], gone, reads=[10, 40, 41]) == [20, 0]
 
 
 def test_what_happened_under_an_earlier_name_counts_up_to_the_rename() -> None:

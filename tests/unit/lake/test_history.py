@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,6 +41,48 @@ def document(scn: int, kind: str, columns: Sequence[str], ddl: str = "", **more:
         "ddl": ddl,
         "tableChanges": [change] if columns else [],
     }
+
+
+class Topics(KafkaClient):
+    """A broker that has the topic of the history.
+
+    :ivar number: Kafka's id of it.
+    :ivar values: its records.
+    """
+
+    def __init__(self, config: ConnectorConfig) -> None:
+        super().__init__(config.kafka, config.topics, {})
+        self.number, self.values = "1", [b""]
+
+    def topic_ids(self, names: re.Pattern[str]) -> dict[str, str]:
+        return {topic: self.number for topic in ("p-schema-history", "pXschema-history") if names.fullmatch(topic)}
+
+    def end_offset(self, topic: str) -> int:
+        return len(self.values)
+
+    def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[Any]:
+        for value in self.values[begin:end]:
+            yield SimpleNamespace(value=lambda value=value: value)
+
+
+@pytest.mark.parametrize("more", [0, 1, 2])
+def test_a_history_that_is_made_again_is_read_from_its_beginning(config: ConnectorConfig, more: int) -> None:
+    """With fewer records than were read, as many, or more."""
+    topics = Topics(config)
+    history = LakeHistory(config, topics)
+    topics.values = [
+        json.dumps(document(scn, "CREATE", [name], snapshot=True)).encode() for scn, name in ((5, "A"), (9, "B"))
+    ]
+    history.refresh()
+    assert list(ids(history, 9)) == ["B"]
+    again = [json.dumps(document(20 + n, "CREATE", ["C"], snapshot=True)).encode() for n in range(1 + more)]
+    topics.number, topics.values = "2", again
+    history.refresh()
+    assert list(ids(history, 99)) == ["C"]
+    (table,) = history.tables()
+    assert [version.since for version in table.versions] == [20]
+    history.refresh()
+    assert len(table.versions) == 1
 
 
 @pytest.fixture
@@ -299,6 +343,7 @@ def read(history: LakeHistory, monkeypatch: pytest.MonkeyPatch, *values: bytes) 
         def __init__(self, value: bytes) -> None:
             self.value = lambda: value
 
+    monkeypatch.setattr(KafkaClient, "topic_ids", lambda self, names: {})
     monkeypatch.setattr(KafkaClient, "end_offset", lambda self, topic: len(values))
     monkeypatch.setattr(
         KafkaClient, "read_range", lambda self, topic, partition, begin, end: map(Message, values[begin:end])

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from tests.native_pair import parsed
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import ConfigError
+from minercdc.errors import ConfigError, LakeError
 from minercdc.lake.table import ownership
 
 
@@ -28,11 +28,13 @@ class Files:
     """Hadoop's FileSystem with one file.
 
     :ivar text: what the file holds; None without it.
+    :ivar reads: how often it was read.
     :ivar meanwhile: what another process does before the file is made.
     """
 
     def __init__(self) -> None:
         self.text: str | None = None
+        self.reads = 0
         self.meanwhile: Callable[[], None] = lambda: None
 
     def exists(self, path: object) -> bool:
@@ -46,6 +48,7 @@ class Files:
         return SimpleNamespace(writeBytes=self._write, close=lambda: None)
 
     def open(self, path: object) -> Any:
+        self.reads += 1
         return SimpleNamespace(close=lambda: None)
 
     def _write(self, text: str) -> None:
@@ -79,9 +82,9 @@ def connector(name: str) -> ConnectorConfig:
     )
 
 
-def claim(name: str) -> None:
+def claim(name: str, first: Callable[[], None] = lambda: None) -> None:
     spark: Any = SimpleNamespace(_jsc=SimpleNamespace(hadoopConfiguration=lambda: None))
-    ownership.claim(spark, connector(name))
+    ownership.claim(spark, connector(name), first=first)
 
 
 def test_a_lake_is_of_the_first_connector(files: Files) -> None:
@@ -89,6 +92,22 @@ def test_a_lake_is_of_the_first_connector(files: Files) -> None:
     claim("one")
     with pytest.raises(ConfigError, match="is the lake of connector one"):
         claim("two")
+
+
+def test_what_refuses_a_lake_is_asked_before_it_is_taken_and_after_its_owner(files: Files) -> None:
+    def refuse() -> None:
+        raise LakeError("there is no change log")
+
+    with pytest.raises(LakeError, match="no change log"):
+        claim("one", refuse)
+    assert files.text is None, "nothing was written"
+    claim("one")
+    files.reads = 0
+    with pytest.raises(LakeError, match="no change log"):
+        claim("one", refuse)
+    assert files.reads == 1
+    with pytest.raises(ConfigError, match="is the lake of connector one"):
+        claim("two", refuse)
 
 
 def test_of_two_that_begin_at_once_one_has_the_lake(files: Files) -> None:

@@ -36,7 +36,7 @@ from minercdc.lake.stream.record_source import RecordSource
 from minercdc.lake.stream.scanned_batch import arrival_of, log_rows
 from minercdc.lake.table.format import NO_TABLE, Applied, LakeTable, changed_since, take_over
 from minercdc.lake.table.formats import format_of
-from minercdc.lake.table.gaps import Gap, gap_at, read_scn
+from minercdc.lake.table.gaps import Gap, gap_at, last_read, read_scn
 from minercdc.lake.table.history import TableHistory
 from minercdc.lake.table.state import NONE_LEFT, NOTED, Entry, StateTable
 from minercdc.schema.table import TableId
@@ -149,6 +149,10 @@ class Merger:
         """The complete SCN that was published last; 0 for none since the start."""
         return self._published_scn
 
+    def log_identity(self) -> str:
+        """See `LogTable.identity`, of the change log; '' where there is none yet."""
+        return self._log.table.identity() if self._log.exists() else ""
+
     def append(self, records: DataFrame, writer: str, number: int, rows: int, *, one_topic: bool) -> None:
         """Append a micro-batch to the change log; nothing when the log has it already.
 
@@ -200,9 +204,9 @@ class Merger:
         if self._held is None:  # the checkpoint may be lost, with the change log as it was
             self._held = self._log.ends() if self._log.exists() else {}
             self._warn_of_deletes(read, self._held, ends)
-        again = {
-            place[0] for place, end in ends.items() if end < read.get(place, 0)
-        }  # made again: nothing went of what it has now
+        # Made again, and all that it has now is still to be read; of one that has records already, Spark reads those after them only.
+        short = {place: end for place, end in ends.items() if end < read.get(place, 0)}
+        again = {topic for topic, _ in short} - {topic for (topic, _), end in short.items() if end}
         found = list(self._source.unread(read, self._held, ends))
         self._record_losses(one for one in found if one[0] in again)
         self._record_losses((one for one in found if one[0] not in again), left=NONE_LEFT)
@@ -245,8 +249,11 @@ class Merger:
 
     def complete(self, mark: Mark) -> None:
         """Note that the change log has all records up to a mark. A mark of a snapshot counts only while there is none of
-        the stream. Losses are recorded at once, the rest with the next merge."""
-        self._record_losses(deleted(self._state.topics, mark.topics))
+        the stream. Losses are recorded at once, the rest with the next merge. Raises as `TableHistories.refresh`; it may be called again then."""
+        if gone := list(deleted(self._state.topics, mark.topics)):
+            self._history.refresh_if_any()
+            for topic, cause in gone:
+                self._record_losses([(topic, cause)], left=last_read(self._history.of_topic(topic), mark.scn))
         there = dict.fromkeys(self._state.topics, "") | dict(mark.topics)
         news = [
             Entry("topic", topic, detail=number)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from minercdc.capture.table_selection import table_filters, table_names
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import LakeError
+from minercdc.errors import LakeError, MinerCdcError, SnapshotTooOldError
 from minercdc.lake.merge.attempts import attempts, cause_of
 from minercdc.lake.merge.modes import modes_of
 from minercdc.lake.merge.rows import Clear, MergeStep
@@ -35,8 +35,9 @@ from minercdc.lake.table.history import Field, TableHistories, TableHistory, Tab
 from minercdc.lake.table.ownership import claim
 from minercdc.lake.table.state import Entry, StateTable
 from minercdc.lake.table.types import refuse_unsupported_modes
+from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect, of_database
-from minercdc.oracle.dictionary.tables import read_table_ids, read_tables
+from minercdc.oracle.dictionary.tables import read_altered, read_table_ids, read_tables
 from minercdc.oracle.present_scn import present_scn
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.values.codec import LARGE_TYPES
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _POLL_S = 0.5
+_WAS_OTHER = "was altered since, and had another name or other columns, or may have had, at SCN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,7 @@ class _Task:
     :param name: see `Loaded`.
     :param known: ids of all columns that it ever had.
     :param key_since: SCN from which on it has had its key.
+    :param refusal: why its rows as of the SCN would not be those of its name and columns; '' where they are.
     """
 
     name: str
@@ -164,6 +167,7 @@ class _Task:
     cuts: Sequence[str]
     known: Collection[str]
     key_since: int
+    refusal: str = ""
 
     @property
     def ranges(self) -> int:
@@ -239,13 +243,16 @@ class _Loading:
         from minercdc.lake.source.oracle_table import ranges_of
 
         kept = [without_unsupported(schema) for schema in read_tables(connection, ids)]
+        altered = _altered(connection, ids, scn)
         tasks = []
         for schema in kept:
             known, name = history.find(self._names.of(schema.id)), self._names.of(schema.id)
             shape = self._decoder.shape(_version(schema, known, scn))
             ids_known = {field.id for version in known.versions for field in version.fields} if known is not None else set()
             since = key_since(self._decoder, known, scn) if known is not None and known.versions else 0
-            tasks.append(_Task(name, schema, shape, ranges_of(connection, schema.id), ids_known, since))
+            is_other = schema.id in altered and not was_so(schema, known, scn) and _answers(connection, schema.id, scn)
+            why = f"{name} {_WAS_OTHER} {scn}" if is_other else ""
+            tasks.append(_Task(name, schema, shape, ranges_of(connection, schema.id), ids_known, since, why))
         return tasks
 
     def _refuse_later(self, scn: int, names: Sequence[str]) -> None:
@@ -260,6 +267,8 @@ class _Loading:
 
         begun = time.monotonic()
         try:
+            if task.refusal:
+                raise LakeError(task.refusal)
             rows = attempts(self._format.is_conflict)(lambda: self._load(task, scn))
             loaded = Loaded(task.name, scn, rows, time.monotonic() - begun)
         except (LakeError, PySparkException, Py4JJavaError) as error:
@@ -375,7 +384,42 @@ def _tasks_done(spark: SparkSession, group: str, ranges: int) -> int:
 
 def _passes(failure: str) -> bool:
     """Whether a later SCN helps: undo of this one is gone, or the table was altered since."""
-    return any(code in failure for code in ("ORA-01555", "ORA-01466"))
+    return any(code in failure for code in ("ORA-01555", "ORA-01466", _WAS_OTHER))
+
+
+def _altered(connection: oracledb.Connection, ids: Sequence[TableId], scn: int) -> Collection[TableId]:
+    """Which tables had DDL, of any kind, after an SCN; all of them where that is not known."""
+    try:
+        return read_altered(connection, ids, scn)
+    except SnapshotTooOldError:
+        return ids
+
+
+def _answers(connection: oracledb.Connection, table: TableId, scn: int) -> bool:
+    """Whether Oracle reads a table as of an SCN: it refuses by itself after DDL that changes how rows are stored (ORA-01466), and reads as of
+    before a RENAME of the table or of a column by the present names."""
+    try:
+        with oracle_errors(f"reading {table} as of SCN {scn}"), connection.cursor() as cursor:
+            cursor.execute(f'SELECT NULL FROM "{table.schema}"."{table.table}" AS OF SCN {scn} WHERE 1 = 0')
+    except MinerCdcError:  # reading the rows says why
+        return False
+    return True
+
+
+def was_so(schema: TableSchema, known: TableHistory | None, scn: int) -> bool:
+    """Whether the schema history has a table under its name and with its columns at an SCN. What it has of that very SCN may have been read
+    from the dictionary later.
+
+    :param schema: as the dictionary has it now.
+    """
+    if known is None or not known.versions or not known.exists_at(scn):
+        return False
+    version = known.version_at(scn)
+    then = version.schema
+    if version.since >= scn or (then.object_id and schema.object_id and then.object_id != schema.object_id):
+        return False
+    now, before = ([(c.name, c.type_name, c.length, c.scale) for c in one.columns] for one in (schema, then))
+    return now == before
 
 
 def _version(schema: TableSchema, known: TableHistory | None, scn: int) -> TableVersion:

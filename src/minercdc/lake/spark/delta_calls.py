@@ -42,6 +42,12 @@ def newest_version(spark: SparkSession, path: str) -> int:
     return int(delta_log(spark, path).update(False, nothing, nothing).version())
 
 
+def table_id(spark: SparkSession, path: str) -> str:
+    """Delta's id of the table at `path`, which has to be there."""
+    nothing = java_class(spark, "scala.Option").empty()
+    return str(delta_log(spark, path).update(False, nothing, nothing).metadata().id())
+
+
 def delta_log(spark: SparkSession, path: str) -> Any:
     """Delta's object of the log of a table at `path`."""
     session: Any = spark

@@ -28,7 +28,7 @@ from minercdc.lake.stream.record_source import refuse_unread_sinks, source_of
 from minercdc.lake.stream.watching import StreamWatch
 from minercdc.lake.table.format import READERS_TIME
 from minercdc.lake.table.formats import format_of
-from minercdc.lake.table.ownership import claim, refuse_others
+from minercdc.lake.table.ownership import claim
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.types import refuse_unsupported_modes
 from minercdc.stream.counters.lake import LakeFigures
@@ -64,19 +64,23 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     refuse_session(spark, config)
     refuse_unsupported_modes(config.values)
     refuse_unread_sinks(config)
-    refuse_others(spark, config)
-    _refuse_without_log(spark, config)
-    claim(spark, config)
+    claim(spark, config, first=lambda: _refuse_without_log(spark, config))
     return Lake(spark, config)
 
 
 def _refuse_without_log(spark: SparkSession, config: ConnectorConfig) -> None:
-    """Raise LakeError where the checkpoint has read records, and there is no change log that has them: the lake would go on without them."""
+    """Raise LakeError where the checkpoint has read records, and there is no change log that has them, or another one: the lake would go on
+    without them."""
     paths = LakePaths(config)
-    if Checkpoint(spark, paths.checkpoint).last() is not None and not format_of(config).changes(spark).exists():
+    checkpoint, changes = Checkpoint(spark, paths.checkpoint), format_of(config).changes(spark)
+    if checkpoint.last() is None:
+        return
+    there = changes.exists()
+    if not there or checkpoint.change_log() not in ("", changes.identity()):
+        cause = "another change log than" if there else "no change log: there is none in"
         raise LakeError(
-            f"the records up to the checkpoint {paths.checkpoint} are in no change log: there is none in"
-            f" minercdc.lake.format={config.lake.minercdc_lake_format} for the lake at {paths.root}",
+            f"the records up to the checkpoint {paths.checkpoint} are in {cause}"
+            f"{f' {changes.name} in' if there else ''} minercdc.lake.format={config.lake.minercdc_lake_format} for the lake at {paths.root}",
             hint="Give minercdc.lake.format, minercdc.lake.catalog.* and minercdc.lake.path back what the lake was begun with. A lake in"
             " another format or catalog needs a minercdc.lake.path (and minercdc.lake.checkpoint) of its own; to begin this one anew,"
             " delete all of it, the checkpoint too.",
@@ -103,6 +107,7 @@ class Lake:
         self._looked = 0.0  # when a mark that is not reached was compared with the topics that there are
         self._writer = ""  # id of the stream, which its checkpoint keeps
         self._checkpoint = Checkpoint(spark, self._paths.checkpoint)
+        self._is_noted = False  # beside the checkpoint, which change log has its records
         last = self._checkpoint.last()
         self._read_to = None if last is None else self._checkpoint.offset(last)  # where the stream ended the last time
         self._read: Ends = {} if self._read_to is None else self._source.ends(self._read_to)
@@ -193,6 +198,9 @@ class Lake:
             self._topics.learn(records)
             self._merger.append(self._topics.as_json(records), self._writer, number, rows, one_topic=len(topics) == 1)
             self._merger.note_unread(self._read, ends)
+        if not self._is_noted and (identity := self._merger.log_identity()):
+            self._checkpoint.note_change_log(identity)
+            self._is_noted = True
         self._read, self._read_to = ends, offset
 
     def _advance(self) -> None:
@@ -209,7 +217,8 @@ class Lake:
             topics = self._source.topics()
             self._marks = deque(mark.without_vanished(topics) for mark in self._marks)
         while self._marks and self._marks[0].is_reached(self._read):
-            self._merger.complete(self._marks.popleft())
+            self._merger.complete(self._marks[0])
+            self._marks.popleft()
 
     def _merge(self) -> None:
         waiting = False

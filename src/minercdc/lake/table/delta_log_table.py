@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from minercdc.lake.spark.delta_calls import compact, delta_log, exists, newest_version, size_of
+from minercdc.lake.spark.delta_calls import compact, delta_log, exists, newest_version, size_of, table_id
 from minercdc.lake.spark.hadoop_files import HadoopFiles
 from minercdc.lake.spark.own_sessions import CODEC, active
 from minercdc.lake.spark.sql import quoted
@@ -65,6 +65,10 @@ class DeltaLogTable:
     def exists(self) -> bool:
         """Whether there is a Delta table at the path."""
         return exists(self._spark, self.path)
+
+    def identity(self) -> str:
+        """See `LogTable`."""
+        return table_id(self._spark, self.path)
 
     def prepare(self) -> None:
         """See `LogTable`."""

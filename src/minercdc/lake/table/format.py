@@ -101,6 +101,9 @@ class LogTable(Protocol):
     def exists(self) -> bool:
         """Whether there is such a table."""
 
+    def identity(self) -> str:
+        """What tells the table from any other one, also from one that takes its place. The table has to be there."""
+
     def prepare(self) -> None:
         """Have a table of an older version, or configuration, keep its versions as long as the present one says; while no one writes to it."""
 

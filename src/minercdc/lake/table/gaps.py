@@ -58,6 +58,15 @@ def kept_since(table: TableHistory, noted: Sequence[Entry], scn: int) -> int | N
     return None if any(begin <= scn and since <= end for begin, end in losses) else since
 
 
+def last_read(table: TableHistory | None, scn: int) -> int:
+    """The SCN after which an initial snapshot, or a CREATE TABLE, is of the time after a deletion of a topic that was met at the mark of an
+    SCN: the topic that is gone may have had the rows of those before.
+
+    :param table: of the topic, as the history has it by then; None where it has none.
+    """
+    return scn if table is None else max([scn, *table.reads, *table.created])
+
+
 def gap_at(table: TableHistory, noted: Sequence[Entry], scn: int, *, by_rowid: bool) -> Gap | None:
     """The first gap that a table has at an SCN; None when the lake has all that the source had then, or the source had no table.
 

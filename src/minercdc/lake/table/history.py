@@ -391,17 +391,23 @@ class LakeHistory(TableHistories):
         super().__init__(config)
         self.topic = self._topics.schema_history
         self._client = client
-        self._read_to = 0
+        self._own = re.compile(re.escape(self.topic))
+        self._id, self._read_to = "", 0
 
     def refresh(self) -> None:
         """Read the committed records that the history topic has gained since the last call, to its present end; waits until
-        open transactions before that are decided.
+        open transactions before that are decided. A topic that was made again since is read from its beginning, as by a lake that starts.
 
         :raises DeliveryError, SinkError: Kafka cannot be read.
         :raises SchemaHistoryError: a record since the last snapshot.mode=recovery, or the connector's offset, cannot be read.
         :raises ConfigError: as `TopicNames.name_of` and `TableFilter.includes`.
         """
-        end = self._client.end_offset(self.topic)
+        number, end = self._client.topic_ids(self._own).get(self.topic, ""), self._client.end_offset(self.topic)
+        if self._read_to and (number != self._id or end < self._read_to):
+            _log.warning("the schema history %s was made again: the tables are those that it has now", self.topic)
+            self._forget()
+            self._read_to = 0
+        self._id = number
         if end > self._read_to:
             for message in self._client.read_range(self.topic, 0, self._read_to, end):
                 if (value := message.value()) is not None:

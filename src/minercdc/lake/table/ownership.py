@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,18 +26,22 @@ _WRITING_SECONDS: Final = 3.0
 _LOOK_SECONDS: Final = 0.1
 
 
-def claim(spark: SparkSession, config: ConnectorConfig) -> None:
+def claim(spark: SparkSession, config: ConnectorConfig, *, first: Callable[[], None] = lambda: None) -> None:
     """Make the lake this connector's, unless it is already. Nothing else was written to it before.
 
+    :param first: called for a lake that is not another connector's, before anything is written; what it raises is raised.
     :raises ConfigError: it is another connector's.
     :raises LakeError: `minercdc.lake.path` cannot be read or written.
     """
     own = {"name": config.identity.name, "topic.prefix": config.identity.topic_prefix}
     with _file(spark, config) as (files, path):
         found = _read(spark, files, path)
-        if found is None:
-            found = _written(spark, files, path, json.dumps(own))
     _refuse(config, found)
+    first()
+    if found is None:
+        with _file(spark, config) as (files, path):
+            found = _written(spark, files, path, json.dumps(own))
+        _refuse(config, found)
 
 
 def _written(spark: SparkSession, files: Any, path: Any, own: str) -> dict[str, str] | None:

@@ -59,6 +59,8 @@ _PROPERTIES: Final[Mapping[str, str]] = {
     # A snapshot goes when it was replaced long enough ago, not when it was made long ago: `compact` says which.
     "history.expire.max-snapshot-age-ms": str(2**62),
 }
+_OWNER: Final = ("minercdc.connector", "minercdc.topic.prefix")
+"""Properties by which a table says whose it is."""
 _MB = 1024 * 1024
 # As Delta's: a file of this size stays as it is until a twentieth of its rows is deleted.
 _REWRITTEN: Final[Mapping[str, str]] = {
@@ -68,6 +70,7 @@ _REWRITTEN: Final[Mapping[str, str]] = {
     "delete-ratio-threshold": "0.05",
 }
 _APPENDS_BETWEEN_LOOKS = 50
+_LISTING: Final = "org.apache.iceberg.io.SupportsPrefixOperations"
 _ORPHANS_AGE = timedelta(days=3)  # a writer may be writing younger ones
 
 
@@ -120,12 +123,27 @@ class _Table:
         self._catalog = catalog
         self._namespace = ".".join(map(quoted, (catalog.name, *path[:-1])))
         self._properties = properties
+        self._is_known_as_ours = False
         self.name = f"{self._namespace}.{quoted(path[-1])}"
 
     def exists(self) -> bool:
         """Whether there is a table."""
         with self._catalog.reached():
             return bool(self._spark.catalog.tableExists(self.name))
+
+    def _refuse_others(self) -> None:
+        """Raise LakeError where the table, which is there, is of the lake of another connector: several lakes may be in one catalog."""
+        if self._is_known_as_ours:
+            return
+        there, ours = self._snapshots().table.properties(), self._properties
+        if any(there.get(name) not in (None, ours[name]) for name in _OWNER):
+            named, prefix = (there.get(name) for name in _OWNER)
+            raise LakeError(
+                f"{self.name} belongs to the lake of connector {named} (topic.prefix {prefix}), but this is {ours[_OWNER[0]]} (topic.prefix"
+                f" {ours[_OWNER[1]]})",
+                hint="Two lakes have no tables in common: give one of them another catalog, or another minercdc.lake.catalog.warehouse.",
+            )
+        self._is_known_as_ours = True
 
     def newest_version(self) -> int:
         """See `LogTable`."""
@@ -173,8 +191,12 @@ class _Table:
         _execute(actions.removeDanglingDeleteFiles(self._snapshots().table), said)
         _execute(actions.rewritePositionDeletes(self._snapshots().table), said)
         self._snapshots().expire(age, spoken, kept)
-        orphans = datetime.now(UTC) - max(age, _ORPHANS_AGE)
-        actions.deleteOrphanFiles(self._snapshots().table).olderThan(int(orphans.timestamp() * 1000)).execute()
+        before = datetime.now(UTC) - max(age, _ORPHANS_AGE)
+        table = self._snapshots().table
+        orphans = actions.deleteOrphanFiles(table).olderThan(int(before.timestamp() * 1000))
+        if _lists_files(self._spark, table.io()):
+            orphans = orphans.usePrefixListing(True)
+        orphans.execute()
 
 
 class IcebergLogTable(_Table):
@@ -183,6 +205,13 @@ class IcebergLogTable(_Table):
     def __init__(self, spark: SparkSession, catalog: Catalog, path: Sequence[str], properties: Mapping[str, str]) -> None:
         super().__init__(spark, catalog, path, properties)
         self._appends = 0
+
+    def exists(self) -> bool:
+        """See `LogTable`. Raises LakeError where it is of another lake."""
+        there = super().exists()
+        if there:
+            self._refuse_others()
+        return there
 
     def append(self, rows: DataFrame, once: Once | None = None) -> None:
         """See `LogTable`. The newest snapshot of an append has its name."""
@@ -207,8 +236,15 @@ class IcebergLogTable(_Table):
         ):  # each version is named by the table's metadata, which each append writes
             self._snapshots().expire(READERS_TIME, (WRITER, NUMBER))
 
+    def identity(self) -> str:
+        """See `LogTable`."""
+        return str(self._snapshots().table.uuid())
+
     def prepare(self) -> None:
-        """See `LogTable`: nothing, since maintenance removes what is older."""
+        """See `LogTable`: maintenance removes what is older. A table of an older version does not say whose it is."""
+        if self.exists() and self._snapshots().table.properties().get(_OWNER[0]) is None:
+            owner = ", ".join(f"'{name}' = {literal(self._properties[name])}" for name in _OWNER)
+            self._spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({owner})")
 
     def append_here(self, rows: pa.Table, once: Once | None = None) -> bool | None:
         """See `LogTable`: None, since a commit is Spark's."""
@@ -262,6 +298,7 @@ class IcebergTable(_Table):
                 f"the Iceberg table {self.name} has no column {CDC}: another program or an older version created it",
                 hint="Move it away; the lake creates its own table from the change log.",
             )
+        self._refuse_others()
         return columns_of(schema)
 
     def mode(self, version: int | None = None) -> Mode:
@@ -454,6 +491,7 @@ class Iceberg:
         self._has_several = config.database.has_several_pdbs
         self._records = "_minercdc_" + re.sub(r"\W", "_", config.identity.name)
         self._properties = {**_PROPERTIES, "format-version": str(lake.minercdc_lake_iceberg_format_version)}
+        self._owner = dict(zip(_OWNER, (config.identity.name, config.identity.topic_prefix), strict=True))
 
     def table(self, spark: SparkSession, table: TableId) -> LakeTable:
         """See `TableFormat`."""
@@ -464,11 +502,11 @@ class Iceberg:
 
     def changes(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
-        return IcebergLogTable(spark, self._catalog, [self._records, "changes"], self._properties)
+        return IcebergLogTable(spark, self._catalog, [self._records, "changes"], {**self._properties, **self._owner})
 
     def state(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
-        return IcebergLogTable(spark, self._catalog, [self._records, "state"], self._properties)
+        return IcebergLogTable(spark, self._catalog, [self._records, "state"], {**self._properties, **self._owner})
 
     def is_conflict(self, error: BaseException) -> bool:
         """See `TableFormat`: what was read is not what is there when it is committed."""
@@ -501,6 +539,13 @@ def _execute(action: Any, said: Mapping[str, str]) -> None:
     for member, text in said.items():
         action = action.snapshotProperty(member, text)
     action.execute()
+
+
+def _lists_files(spark: SparkSession, access: Any) -> bool:
+    """Whether Iceberg's access to a table's files lists them by itself: one to an object store does, of which Hadoop may know nothing."""
+    if str(access.getClass().getName()) == "org.apache.iceberg.hadoop.HadoopFileIO":
+        return False  # Spark's tasks list its files
+    return bool(java_class(spark, "py4j.reflection.TypeUtil").isInstanceOf(_LISTING, access))
 
 
 @contextmanager
