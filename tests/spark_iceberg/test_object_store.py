@@ -22,6 +22,7 @@ pytestmark = pytest.mark.timeout(1800)
 
 IDENTITY, SECRET = "lake-of-tests", "open-sesame-42"
 _BUNDLE = ("org.apache.iceberg:iceberg-aws-bundle:1.12.0",)
+_DRIVER = ("org.xerial:sqlite-jdbc:3.50.3.0",)
 _PATIENCE_S = 600.0
 
 
@@ -60,7 +61,7 @@ def properties(broker: KafkaBroker, prefix: str, store: ObjectStore, tmp_path: P
         "minercdc.lake.path": str(tmp_path / "lake"),
         "minercdc.lake.retention.ms": "0",
         "minercdc.lake.format": "iceberg",
-        "minercdc.lake.spark.jars": str(fetch("iceberg-aws", _BUNDLE)[0]),
+        "minercdc.lake.spark.jars": ",".join(map(str, [*fetch("iceberg-aws", _BUNDLE), *fetch("sqlite-jdbc", _DRIVER)])),
         **{f"minercdc.lake.catalog.{name}": value for name, value in of_catalog.items()},
     }
 
