@@ -15,7 +15,7 @@ import pytest
 
 from minercdc.capture.logminer import capture as capture_module
 from minercdc.capture.logminer.buffer import transactions as transactions_module
-from minercdc.capture.logminer.buffer import undo as undo_module
+from minercdc.capture.logminer.buffer import undo, undo_doubts, undo_history, undo_update
 from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
 from minercdc.capture.logminer.buffer.committed import CommittedAssembly
 from minercdc.capture.logminer.buffer.delivery import Delivery
@@ -179,13 +179,15 @@ def _large_values_from_the_mark(patch: pytest.MonkeyPatch) -> None:
 
 def _undo_of_pieces_by_row(patch: pytest.MonkeyPatch) -> None:
     """A change that consists of several rows is undone as if it were one."""
-    patch.setattr(undo_module, "has_row_id", lambda row: row.row_id is not None)
-    patch.setattr(undo_module, "LARGE_CODES", frozenset[int]())
+    for module in (undo, undo_doubts, undo_history, undo_update):
+        patch.setattr(module, "has_row_id", lambda row: row.row_id is not None)
+    for module in (undo_doubts, undo_history, undo_update):
+        patch.setattr(module, "LARGE_CODES", frozenset[int]())
 
 
 def _undo_of_what_is_seen(patch: pytest.MonkeyPatch) -> None:
     """What is undone is taken for the latest change of the row that was seen."""
-    patch.setattr(undo_module._Statement, "_fits", lambda *_: True)
+    patch.setattr(undo_update.UndoneUpdate, "_fits", lambda *_: True)
 
 
 MUTATIONS: dict[str, Mutation] = {

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from minercdc.capture.logminer.buffer.transactions import Transaction
-from minercdc.capture.logminer.buffer.undo import Unseen
+from minercdc.capture.logminer.buffer.undo_history import Unseen
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.capture.logminer.session.containers import Containers, RowName
 from minercdc.capture.logminer.session.host_clock import HostClock

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from minercdc import native
 from minercdc.capture.logminer.buffer.spill import SpillFile
-from minercdc.capture.logminer.buffer.undo import Unseen, undo_change
+from minercdc.capture.logminer.buffer.undo import undo_change
+from minercdc.capture.logminer.buffer.undo_history import Unseen
 from minercdc.capture.logminer.kept.files import KeptFile, KeptFiles
 from minercdc.capture.logminer.position import KeptTransaction, RedoAddress
 from minercdc.capture.logminer.session.row import LARGE_CODES, PARTIAL_XID, PLACEHOLDER_ROW_ID, ZERO_XID, LogMinerRow
