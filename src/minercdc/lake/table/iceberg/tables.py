@@ -194,7 +194,7 @@ class _Table:
         before = datetime.now(UTC) - max(age, _ORPHANS_AGE)
         table = self._snapshots().table
         orphans = actions.deleteOrphanFiles(table).olderThan(int(before.timestamp() * 1000))
-        if _lists_files(self._spark, table.io()):
+        if _only_iceberg_lists(self._spark, table):
             orphans = orphans.usePrefixListing(True)
         orphans.execute()
 
@@ -412,7 +412,8 @@ class IcebergTable(_Table):
         return False
 
     def applied(self) -> Applied | None:
-        """See `LakeTable`."""
+        """See `LakeTable`. Raises LakeError where the table is of another lake, whose commits say how far that one is."""
+        self._refuse_others()
         return Applied.from_json(self._snapshots().said(APPLIED))
 
     def version(self) -> int:
@@ -541,11 +542,16 @@ def _execute(action: Any, said: Mapping[str, str]) -> None:
     action.execute()
 
 
-def _lists_files(spark: SparkSession, access: Any) -> bool:
-    """Whether Iceberg's access to a table's files lists them by itself: one to an object store does, of which Hadoop may know nothing."""
-    if str(access.getClass().getName()) == "org.apache.iceberg.hadoop.HadoopFileIO":
-        return False  # Spark's tasks list its files
-    return bool(java_class(spark, "py4j.reflection.TypeUtil").isInstanceOf(_LISTING, access))
+def _only_iceberg_lists(spark: SparkSession, table: Any) -> bool:
+    """Whether Hadoop has no file system for a table's files, and Iceberg's own access to them lists them."""
+    from py4j.protocol import Py4JJavaError
+
+    session: Any = spark
+    try:
+        java_class(spark, "org.apache.hadoop.fs.Path")(table.location()).getFileSystem(session._jsc.hadoopConfiguration())
+    except Py4JJavaError:
+        return bool(java_class(spark, "py4j.reflection.TypeUtil").isInstanceOf(_LISTING, table.io()))
+    return False
 
 
 @contextmanager
