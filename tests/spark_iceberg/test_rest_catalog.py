@@ -166,7 +166,8 @@ def test_a_lake_in_a_rest_catalog_goes_on_after_a_kill(
 def test_other_readers_read_every_type_as_spark_does(
     spark: SparkSession, properties: dict[str, str], catalog: RestCatalog
 ) -> None:
-    given = {**properties, "minercdc.lake.catalog.uri": catalog.uri}
+    named = {"minercdc.lake.catalog.table.name": "typed.${schema:lower}_${table:lower}"}
+    given = {**properties, **named, "minercdc.lake.catalog.uri": catalog.uri}
     connector, empty = Connector(parse_properties(given)), (None,) * len(FULL)
     lake = start(spark, parse_properties(given))
     try:
@@ -182,10 +183,10 @@ def test_other_readers_read_every_type_as_spark_does(
     finally:
         lake.stop()
         connector.sink.close()
-    expected = ordered(by_name(spark, given["minercdc.lake.catalog.name"], catalog.uri, "LAB.EVERY"))
+    expected = ordered(by_name(spark, given["minercdc.lake.catalog.name"], catalog.uri, "typed.lab_every"))
     assert [row["ID"] for row in expected] == [1, 2, 3]
     for read in (by_pyiceberg, by_duckdb):
-        assert ordered(read(catalog.uri, "LAB.EVERY")) == expected, read.__name__
+        assert ordered(read(catalog.uri, "typed.lab_every")) == expected, read.__name__
 
 
 def message_of(spark: SparkSession, given: Mapping[str, str]) -> str:

@@ -13,6 +13,7 @@ from pydantic_core import PydanticUndefined
 
 from minercdc.config.section import Section, Sound, UnreadableVariableError, holds, leaving_out, one_of
 from minercdc.config.source.secondary import contradictions_of_secondary
+from minercdc.config.target.catalog_names import CatalogNames
 from minercdc.config.target.own_topics import topics_of_their_own
 from minercdc.config.target.sink import brokers_given, channels_of_sink, history_of_sink
 
@@ -111,6 +112,13 @@ def _marks_that_are_deleted(sections: Mapping[str, Any]) -> Iterator[str]:
         yield f"{refused} minercdc.flashback.versions=last, which leaves out rows that come and go; set insert_insert or scn"
 
 
+def _names_of_lake_tables(sections: Mapping[str, Any]) -> Iterator[str]:
+    try:
+        CatalogNames(sections["lake"].minercdc_lake_catalog_table_name, several=sections["database"].has_several_pdbs)
+    except ValueError as error:
+        yield f"minercdc.lake.catalog.table.name: {error}"
+
+
 def _texts(sections: Mapping[str, Any]) -> Iterator[str]:
     converters = sections["converters"]
     if sections["sink"].debezium_sink_type == "json" and not converters.is_text():
@@ -157,6 +165,7 @@ _RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[str]], ...]] = (
     _signal_table_of_marks,
     _user_of_marks,
     _marks_that_are_deleted,
+    _names_of_lake_tables,
     _texts,
     _dead_letters,
     _durable_topic,

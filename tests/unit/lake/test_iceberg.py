@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from minercdc.config.load import parse_properties
-from minercdc.errors import ConfigError
+from minercdc.errors import ConfigError, LakeError
 from minercdc.lake.table.formats import format_of
-from minercdc.lake.table.iceberg.tables import Iceberg, catalog_settings
+from minercdc.lake.table.iceberg.tables import Catalog, Iceberg, catalog_settings
+from minercdc.schema.table import TableId
 
 NEEDED = {
     "name": "shop",
@@ -68,3 +71,19 @@ def test_a_conflict_of_commits_is_told_from_other_errors() -> None:
     lake = format_of(parse_properties(NEEDED))
     assert lake.is_conflict(RuntimeError("org.apache.iceberg.exceptions.ValidationException: Found conflicting files"))
     assert not lake.is_conflict(RuntimeError("java.io.IOException: no space left"))
+
+
+def test_the_names_of_tables_are_those_of_the_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Catalog, "open", lambda *_: None)
+    given = NEEDED | {"minercdc.lake.catalog.table.name": "bronze.${schema:lower}_${table:lower}"}
+    lake = format_of(parse_properties(given))
+    spark: Any = None
+    assert lake.table(spark, TableId("D", "SHOP", "ORDERS")).name == "`minercdc`.`bronze`.`shop_orders`"
+    with pytest.raises(LakeError, match=r"would both be bronze.shop_orders; give minercdc.lake.catalog.table.name"):
+        lake.table(spark, TableId("D", "Shop", "ORDERS"))
+
+
+@pytest.mark.parametrize("more", [{"minercdc.lake.format": "delta"}, {"minercdc.lake.catalog.table.name": "${schema}.x"}])
+def test_names_that_cannot_be_are_refused(more: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="minercdc.lake.catalog"):
+        parse_properties(NEEDED | {"minercdc.lake.catalog.table.name": "${schema}.${table}"} | more)

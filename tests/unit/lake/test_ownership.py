@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from types import SimpleNamespace
+from collections.abc import Callable, Mapping
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -67,7 +67,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> Files:
     return files
 
 
-def connector(name: str) -> ConnectorConfig:
+def connector(name: str, **more: str) -> ConnectorConfig:
     return parsed(
         {
             "name": name,
@@ -78,13 +78,14 @@ def connector(name: str) -> ConnectorConfig:
             "database.dbname": "d",
             "minercdc.kafka.bootstrap.servers": "127.0.0.1:1",
             "minercdc.lake.path": "/lake",
+            **more,
         }
     )
 
 
-def claim(name: str, first: Callable[[], None] = lambda: None) -> None:
+def claim(name: str, first: Callable[[], None] = lambda: None, more: Mapping[str, str] = MappingProxyType({})) -> None:
     spark: Any = SimpleNamespace(_jsc=SimpleNamespace(hadoopConfiguration=lambda: None))
-    ownership.claim(spark, connector(name), first=first)
+    ownership.claim(spark, connector(name, **more), first=first)
 
 
 def test_a_lake_is_of_the_first_connector(files: Files) -> None:
@@ -92,6 +93,20 @@ def test_a_lake_is_of_the_first_connector(files: Files) -> None:
     claim("one")
     with pytest.raises(ConfigError, match="is the lake of connector one"):
         claim("two")
+
+
+def test_a_lake_keeps_the_names_that_it_was_begun_with(files: Files) -> None:
+    def named(template: str) -> dict[str, str]:
+        return {"minercdc.lake.format": "iceberg", "minercdc.lake.catalog.table.name": template}
+
+    claim("one", more=named("${schema}.${table:lower}"))
+    claim("one", more=named("${schema}.${table:lower}"))
+    with pytest.raises(ConfigError, match=r"was begun with \$\{schema\}.\$\{table:lower\}.* now it is not set"):
+        claim("one")
+    files.text = json.dumps({"name": "one", "topic.prefix": "one"})  # of an earlier version
+    claim("one")
+    with pytest.raises(ConfigError, match="was begun with no template"):
+        claim("one", more=named("x.${schema}_${table}"))
 
 
 def test_what_refuses_a_lake_is_asked_before_it_is_taken_and_after_its_owner(files: Files) -> None:

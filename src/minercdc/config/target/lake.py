@@ -30,7 +30,11 @@ class LakeConfig(Section):
     minercdc_lake_catalog_name: str = Field(
         "minercdc",
         pattern=r"^[A-Za-z_]\w*$",
-        description="Name of the Iceberg catalog in SQL: a table is `<name>.<SCHEMA>.<TABLE>`, with several pluggable databases `<name>.<PDB>.<SCHEMA>.<TABLE>`.",
+        description="Name of the Iceberg catalog in SQL: a table is `<name>.<SCHEMA>.<TABLE>`, with several pluggable databases `<name>.<PDB>.<SCHEMA>.<TABLE>`, or as `minercdc.lake.catalog.table.name` says.",
+    )
+    minercdc_lake_catalog_table_name: str | None = Field(
+        None,
+        description="Template of the names of Iceberg tables in their catalog: namespaces and table with dots between them, such as `bronze.${schema:lower}_${table:lower}`, from `${database}`, `${schema}` and `${table}`, with `:lower` or `:upper`. Default: `${schema}.${table}`, with several pluggable databases `${database}.${schema}.${table}`. A lake that is there keeps the names that it was begun with.",
     )
     minercdc_lake_catalog_type: CatalogType = Field(
         "hadoop",
@@ -169,7 +173,8 @@ class LakeConfig(Section):
         kind, uri = self.minercdc_lake_catalog_type, self.minercdc_lake_catalog_uri
         if self.minercdc_lake_format == "iceberg" and kind != "hadoop" and not uri:
             yield f"minercdc.lake.catalog.uri: missing; a catalog of type {kind} has an address"
-        if self.minercdc_lake_format == "delta" and (kind != "hadoop" or uri or self.minercdc_lake_catalog_warehouse):
+        others = (uri, self.minercdc_lake_catalog_warehouse, self.minercdc_lake_catalog_table_name)
+        if self.minercdc_lake_format == "delta" and (kind != "hadoop" or any(others)):
             yield "minercdc.lake.catalog: goes with minercdc.lake.format=iceberg; Delta tables are kept by path"
 
     @rule

@@ -1,6 +1,7 @@
 """Records the owner of a lake: the first connector that writes to it. Tables, change log and state of two connectors would mix.
 
-The file `_connector` in `minercdc.lake.path` has the connector's name and `topic.prefix`, as JSON.
+The file `_connector` in `minercdc.lake.path` has the connector's name and `topic.prefix`, as JSON, and the template of the tables' names
+in their catalog, where there is one: with another, the lake would begin its tables again beside those that it has.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _FILE: Final = "_connector"
+_NAMES: Final = "catalog.table.name"
 _WRITING_SECONDS: Final = 3.0
 _LOOK_SECONDS: Final = 0.1
 
@@ -34,6 +36,8 @@ def claim(spark: SparkSession, config: ConnectorConfig, *, first: Callable[[], N
     :raises LakeError: `minercdc.lake.path` cannot be read or written.
     """
     own = {"name": config.identity.name, "topic.prefix": config.identity.topic_prefix}
+    if template := config.lake.minercdc_lake_catalog_table_name:
+        own[_NAMES] = template
     with _file(spark, config) as (files, path):
         found = _read(spark, files, path)
     _refuse(config, found)
@@ -117,6 +121,15 @@ def _refuse(config: ConnectorConfig, found: Mapping[str, str] | None) -> None:
             ],
             hint=f"Use a separate lake for each connector. If this connector replaces the other, delete {root}/{_FILE}.",
         )
+    template = config.lake.minercdc_lake_catalog_table_name or ""
+    if found is not None and found[_NAMES] != template:
+        raise ConfigError(
+            [
+                f"minercdc.lake.catalog.table.name: the lake at {root} was begun with {found[_NAMES] or 'no template'}, and has its tables"
+                f" under those names; now it is {template or 'not set'}"
+            ],
+            hint="Give it back what the lake was begun with. A lake with other names needs a minercdc.lake.path of its own.",
+        )
 
 
 def _read(spark: SparkSession, files: Any, path: Any) -> dict[str, str] | None:
@@ -126,7 +139,8 @@ def _read(spark: SparkSession, files: Any, path: Any) -> dict[str, str] | None:
     stream = files.open(path)
     try:
         found = json.loads(str(java_class(spark, "org.apache.commons.io.IOUtils").toString(stream, "UTF-8")))
-        return {"name": str(found["name"]), "topic.prefix": str(found["topic.prefix"])}
+        own = {name: str(found[name]) for name in ("name", "topic.prefix")}
+        return {**own, _NAMES: str(found.get(_NAMES, ""))}
     except (ValueError, KeyError, TypeError):
         return None
     finally:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.target.catalog_names import CatalogNames
 from minercdc.config.target.lake import Format, Mode
 from minercdc.config.target.lake_layout import SortField
 from minercdc.errors import LakeError
@@ -489,16 +490,18 @@ class Iceberg:
         lake = config.lake
         self.session: Mapping[str, str] = catalog_settings(config)
         self._catalog = Catalog(lake.minercdc_lake_catalog_name, self.session)
-        self._has_several = config.database.has_several_pdbs
+        self._names = CatalogNames(lake.minercdc_lake_catalog_table_name, several=config.database.has_several_pdbs)
         self._records = "_minercdc_" + re.sub(r"\W", "_", config.identity.name)
         self._properties = {**_PROPERTIES, "format-version": str(lake.minercdc_lake_iceberg_format_version)}
         self._owner = dict(zip(_OWNER, (config.identity.name, config.identity.topic_prefix), strict=True))
 
     def table(self, spark: SparkSession, table: TableId) -> LakeTable:
         """See `TableFormat`."""
-        database = [table.database] if self._has_several else []
         properties = {**self._properties, **source_properties(self._config, table)}
-        path = [*database, table.schema, table.table]
+        try:
+            path = self._names.path(table)
+        except ValueError as error:
+            raise LakeError(str(error)) from error
         return IcebergTable(spark, self._catalog, path, properties, self._layout_of(table))
 
     def changes(self, spark: SparkSession) -> LogTable:
