@@ -56,6 +56,11 @@ def test_a_catalog_that_is_a_server_needs_its_address(kind: str) -> None:
         settings(type=kind)
 
 
+def test_unity_catalog_is_refused_by_name() -> None:
+    with pytest.raises(ConfigError, match="minercdc.lake.catalog.type.*Unity Catalog are not supported"):
+        settings(type="unity", uri="http://c:8080")
+
+
 @pytest.mark.parametrize("name", ["spark_catalog", "my-lake", "a.b", ""])
 def test_a_name_that_sql_cannot_have_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="minercdc.lake.catalog.name"):

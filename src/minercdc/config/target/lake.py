@@ -166,6 +166,16 @@ class LakeConfig(Section):
                 raise ValueError(f"'{name}' is not one of {', '.join(get_args(LakeFeature))}")
         return tuple(known[name.lower()] for name in value)
 
+    @field_validator("minercdc_lake_catalog_type", mode="before")
+    @classmethod
+    def _no_unity(cls, value: object) -> object:
+        if str(value).strip().lower() == "unity":
+            raise ValueError(
+                "tables in Unity Catalog are not supported; register the path of a Delta table there, as an external table,"
+                " or use an Iceberg catalog of type rest"
+            )
+        return value
+
     @rule
     def _catalog_is_iceberg(self) -> Iterator[str]:
         if self.minercdc_lake_catalog_name == "spark_catalog":
