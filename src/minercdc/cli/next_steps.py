@@ -12,11 +12,13 @@ from pathlib import Path
 from minercdc.cli.pasting import program
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import DatabaseConfig
+from minercdc.config.target.catalog_names import CatalogNames
 from minercdc.errors import ConfigError
 from minercdc.local.ports import EVERYWHERE
 from minercdc.observe.http.token import token_file
 from minercdc.operate.signals.send import usable_channel
 from minercdc.oracle.connect import dsn_of, secrets_in
+from minercdc.schema.table import TableId
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 
@@ -99,14 +101,16 @@ def lake_steps(path: str, file: str, *, several: bool = False) -> list[str]:
     return [f"tables: a Delta table per source table at {where}; Ctrl-C stops this", _print_one(file, ".".join(parts))]
 
 
-def catalog_steps(catalog: str, file: str, *, several: bool = False) -> list[str]:
+def catalog_steps(catalog: str, file: str, *, several: bool = False, template: str | None = None) -> list[str]:
     """Lines: the names of the lake's tables in a catalog, and a command that prints rows of one.
 
     :param catalog: its name in SQL.
     :param file, several: see `lake_steps`.
+    :param template: `minercdc.lake.catalog.table.name`.
     """
-    table = ".".join(_parts(several))
-    return [f"tables: an Iceberg table per source table, {catalog}.{table}; Ctrl-C stops this", _print_one(file, table)]
+    named = ".".join(CatalogNames(template, several=several).path(TableId("<PDB>", "<SCHEMA>", "<TABLE>")))
+    where = f"tables: an Iceberg table per source table, {catalog}.{named}; Ctrl-C stops this"
+    return [where, _print_one(file, ".".join(_parts(several)))]
 
 
 def _parts(several: bool) -> list[str]:

@@ -128,3 +128,9 @@ def test_tables_of_a_catalog_are_named_as_sql_names_them() -> None:
     where, command = catalog_steps("minercdc", "a b.yaml", several=True)
     assert "minercdc.<PDB>.<SCHEMA>.<TABLE>" in where
     assert command.endswith("lake show 'a b.yaml' '<PDB>.<SCHEMA>.<TABLE>'")
+
+
+def test_the_names_in_a_catalog_are_those_of_the_template() -> None:
+    where, command = catalog_steps("lakehouse", "c.yaml", template="bronze.${schema:lower}_${table:lower}")
+    assert "lakehouse.bronze.<schema>_<table>;" in where
+    assert command.endswith("lake show c.yaml '<SCHEMA>.<TABLE>'")

@@ -134,11 +134,12 @@ def stream(config: ConfigFile, verbose: Verbose = False) -> None:
     with _spark(loaded, stop) as spark:
         stop.patience = _STOP_SECONDS
         running = start(spark, loaded)
-        several = loaded.database.has_several_pdbs
-        if loaded.lake.minercdc_lake_format == "delta":
+        several, lake = loaded.database.has_several_pdbs, loaded.lake
+        if lake.minercdc_lake_format == "delta":
             log_lines(lake_steps(LakePaths(loaded).root, str(config), several=several))
         else:
-            log_lines(catalog_steps(loaded.lake.minercdc_lake_catalog_name, str(config), several=several))
+            template = lake.minercdc_lake_catalog_table_name
+            log_lines(catalog_steps(lake.minercdc_lake_catalog_name, str(config), several=several, template=template))
         with _metrics(loaded, running.figures), lake_panel(running.figures, errors):
             running.await_end(stop)
     logging.getLogger(__name__).info("stopped")
