@@ -96,13 +96,13 @@ class UndoneUpdate:
         is_said = self._left is not None and seen.column in self._left
         if (self._is_found and seen.row.code in LOB_CODES) or (not is_said and self._is_before(seen)):
             return False
-        if seen.row.code in LOB_PIECES and self._left is not None and seen.column not in self._left:
+        if seen.row.code in LOB_PIECES and self._left is not None and not is_said:
             if self._places:
                 return False
             self._end, self._is_ended = (), False
             return True
         self._take(seen)
-        if self._left is not None and seen.column is not None and seen.column in self._left:
+        if self._left is not None and seen.column is not None:
             # Of documents and long strings the undo row may hold nothing.
             self._left.discard(seen.column)
         self._pieces_of.add(seen.column)
