@@ -231,6 +231,26 @@ def test_e62_binary_xml(miner: Miner, redo: Large) -> None:
     assert [after and after[1] for _, _, after in changes(miner, redo)] == ["<a/>", "<a>it's</a>", None, "<a/>"]
 
 
+@pytest.mark.parametrize(
+    ("pieces", "document"),
+    [
+        # The length after a colon: debezium/debezium (XmlWriteParserTest); a text's, too: apache/seatunnel (XmlWriteAssemblyTest).
+        (["'<a>it's</a>':11"], "<a>it's</a>"),
+        (["'<a>it''s</a>':11"], "<a>it's</a>"),
+        (["'<a>", "one': 10</a>':20"], "<a>one': 10</a>"),
+        (["HEXTORAW('3c613e", "c3a43c2f613e') : 9"], "<a>ä</a>"),
+        (["HEXTORAW('3c612f3e)\n amount: 4"], "<a/>"),
+        (["HEXTORAW('3c612f3e')\n amount: 4"], "<a/>"),
+    ],
+)
+def test_the_amount_after_a_document_is_not_of_it(miner: Miner, redo: Large, pieces: list[str], document: str) -> None:
+    xml(redo, OpCode.INSERT, """insert into "LAB"."XD"("ID") values ('1');""", row_id="r1")
+    xml(redo, OpCode.XML_BEGIN, """XML DOC BEGIN:  select "X" from "LAB"."XD" where "ID" = '1'""", status=2)
+    xml(redo, OpCode.XML_WRITE, f"XML_REDO := {''.join(pieces)}", status=2)
+    xml(redo, OpCode.XML_END, None)
+    assert changes(miner, redo) == [("c", None, ("1", document))]
+
+
 def test_binary_xml_that_is_no_text_is_not_null(tmp_path: Path, redo: Large) -> None:
     miner = Miner(tmp_path, tables=(XD,), lobs=True, on_failure="skip")
     xml(redo, OpCode.INSERT, """insert into "LAB"."XD"("ID") values ('1');""", row_id="r1")
