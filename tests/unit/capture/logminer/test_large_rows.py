@@ -204,6 +204,32 @@ def test_a_piece_that_cannot_be_read_spoils_its_value_only(tmp_path: Path, redo:
     assert change.after == ("1", "t", X, None)
 
 
+@pytest.mark.parametrize("on_failure", ["fail", "skip"])
+@pytest.mark.parametrize(("table", "object_id", "column"), [("XD", 81, "X"), ("WIDE", 82, "V")])
+@pytest.mark.parametrize("has_blocks", [True, False], ids=["23ai", "19c"])
+def test_a_lob_piece_of_a_column_that_is_no_lob_is_not_null(
+    tmp_path: Path, redo: Large, table: str, object_id: int, column: str, has_blocks: bool, on_failure: str
+) -> None:
+    """Documents that are stored as CLOBs may be logged as LOB_WRITE (apache/seatunnel, its page on Oracle CDC)."""
+    of: dict[str, Any] = {"owner": "LAB", "table": table, "object_id": object_id}
+    select = f"""{DECLARE}BEGIN\n select "{column}" into loc_c from "LAB"."{table}" where "ID" = '1' for update;"""
+    redo.row(OpCode.INSERT, A, f"""insert into "LAB"."{table}"("ID") values ('1');""", **of)
+    redo.row(OpCode.LOB_LOCATOR, A, None if has_blocks else select, **of)
+    text = write("<a/>")
+    redo.row(OpCode.LOB_WRITE, A, f"{select}\n\n{text}\nEND;" if has_blocks else text, status=2, **of)
+    redo.row(OpCode.INTERNAL, A, None, row_id="r1")
+    redo.commit(A)
+    miner = Miner(tmp_path, tables=(XD, WIDE), lobs=True, on_failure=on_failure)
+    if on_failure == "fail":
+        with pytest.raises(SchemaMismatchError, match=f"LOB piece of the column {column} of type"):
+            miner.read(redo.rows)
+        return
+    change, letter, _ = miner.read(redo.rows)
+    assert isinstance(letter, UndecodableRow)
+    assert isinstance(change, ChangeEvent)
+    assert change.after == ("1", X)
+
+
 def test_a_piece_without_statement_is_older_than_ddl(miner: Miner, redo: Large) -> None:
     redo.on(OpCode.LOB_WRITE, None, status=2, info="Dictionary Mismatch")
     redo.commit(A)

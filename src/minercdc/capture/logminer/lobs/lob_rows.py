@@ -209,10 +209,14 @@ class LargeRowAssembler(Generic[_Other]):
             self._edit_unlocated(row, decoder, edit)
             return
         column = target.column
-        if column is None or column not in decoder.lobs:
+        if column is None:
             return
         begins, self._begins = self._begins, False
         pending = self._change_of(row, decoder, target.known)
+        if column not in decoder.lobs:
+            (pending or self._begin_update(row, target)).spoiled.add(column)
+            of = decoder.schema.columns[column]
+            raise SchemaMismatchError(f"a LOB piece of the column {of.name} of type {of.type_name}")
         if pending is not None and not in_place and (not pending.takes_lobs or pending.is_past(column, edit, begins=begins)):
             pending = None
         pending = pending or self._begin_update(row, target)
