@@ -113,6 +113,20 @@ def test_an_end_that_came_meanwhile_is_no_reason_to_doubt(miner: Miner) -> None:
     unknown.judge(miner.assembly, set())
 
 
+def test_a_rollback_that_may_have_been_its_end_is_believed_once_the_database_does_not_know_it(miner: Miner) -> None:
+    redo = begun(miner)
+    redo.rollback(partial(A))
+    redo.rollback(partial(B))
+    miner.read(redo.rows)
+    unknown = UnknownTransactions("fail")
+    assert unknown.due(miner.assembly, NOON + HOUR)
+    unknown.judge(miner.assembly, {B})
+    assert [transaction.key[1] for transaction in miner.assembly.open()] == [B]
+    assert miner.assembly.position().given_up == frozenset()
+    redo.commit(B)
+    assert changes(miner.read(redo.rows)) == [("c", "3")]
+
+
 def test_it_stops_or_is_given_up_on_demand(miner: Miner) -> None:
     begun(miner)
     failing = UnknownTransactions("fail")

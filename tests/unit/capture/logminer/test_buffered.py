@@ -103,6 +103,58 @@ def test_d23_partial_xid_is_the_open_transaction_of_that_slot(miner: Miner) -> N
     assert positions(events)[0].threads[1].resume.rs_id == redo.rows[-1].rs_id.strip()
 
 
+NOWHERE = " 0x000000.00000000.0000 "
+
+
+@pytest.mark.parametrize("memory_max", [10**6, 1], ids=["in memory", "on disk"])
+def test_a_rollback_with_a_partial_xid_may_end_at_a_savepoint(tmp_path: Path, memory_max: int) -> None:
+    """As an online log of 23.26.3 was shown (osodevops/kafka-connect-oracle-cdc, ADR-0022): the row has no address."""
+    miner = Miner(tmp_path, memory_max=memory_max)
+    redo = Redo()
+    redo.start(A)
+    redo.insert(A, 1)
+    redo.insert(A, 2)
+    redo.undo_insert(partial(A), 2)
+    redo.rollback(partial(A), rs_id=NOWHERE)
+    redo.insert(A, 3)
+    redo.commit(A)
+    assert changes(miner.read(redo.rows)) == [("c", "1"), ("c", "3")]
+    assert len(miner.buffer) == 0
+
+
+def test_a_rollback_with_a_partial_xid_comes_again_and_ends_no_later_transaction_of_its_slot(miner: Miner) -> None:
+    later = A[:4] + xid(2)[4:]
+    redo = Redo()
+    redo.start(A)
+    redo.insert(A, 1)
+    redo.undo_insert(partial(A), 1)
+    redo.rollback(partial(A), rs_id=NOWHERE)
+    again = redo.rows[-1]
+    redo.start(later)
+    redo.insert(later, 5)
+    redo.insert(later, 6)
+    redo.undo_insert(later, 6)
+    assert miner.read(redo.rows) == []
+    redo.rows[:] = [again]
+    redo.insert(later, 7)
+    redo.commit(later)
+    assert changes(miner.read(redo.rows)) == [("c", "5"), ("c", "7")]
+
+
+def test_a_partial_xid_is_not_the_transaction_of_that_slot_whose_commit_is_held(miner: Miner) -> None:
+    later = A[:4] + xid(2)[4:]
+    redo = Redo()
+    redo.start(A)
+    redo.insert(A, 1)
+    redo.commit(A)
+    redo.start(later)
+    redo.insert(later, 1, 9)
+    redo.undo_insert(partial(later), 1)
+    redo.rollback(partial(later))
+    assert miner.read(redo.rows, Pass((), {1: 1}, bound=redo.scn - 5)) == []
+    assert changes(miner.read([], Pass((), {1: 1}, bound=redo.scn + 1))) == [("c", "1")]
+
+
 @pytest.mark.parametrize(
     "lacks", [{"xid": None}, {"thread": None}, {"xid": None, "thread": None}, {"xid": None, "thread": None, "rs_id": None}]
 )

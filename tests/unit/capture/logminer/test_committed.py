@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.native_pair import taken_apart
-from tests.unit.capture.logminer.redo import A, B, C, Miner, Redo, changes, positions, schema_changes
+from tests.unit.capture.logminer.redo import A, B, C, Miner, Redo, changes, partial, positions, schema_changes
 
 from minercdc.capture.logminer.buffer.assembler import Pass
 from minercdc.capture.logminer.buffer.committed import CommittedAssembly, beginning
@@ -198,6 +198,15 @@ def test_undone_changes_stop_the_reading(tmp_path: Path) -> None:
     redo.rollback(A)
     with pytest.raises(MiningSessionError, match="as committed"):
         read(miner_of(tmp_path), redo.rows)
+
+
+def test_a_rollback_with_a_partial_xid_may_end_at_a_savepoint(tmp_path: Path) -> None:
+    redo = Redo()
+    redo.insert(A, 1)
+    redo.rollback(partial(A), rs_id=" 0x000000.00000000.0000 ")
+    redo.insert(A, 2)
+    redo.commit(A)
+    assert changes(read(miner_of(tmp_path), redo.rows)) == [("c", "1"), ("c", "2")]
 
 
 @pytest.mark.parametrize(("oldest", "sequence"), [(10, 1), (60, 1), (149, 1), (150, 2), (249, 2), (250, 3), (10_000, 3)])

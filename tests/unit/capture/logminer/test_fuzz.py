@@ -61,7 +61,12 @@ PARSERS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
     ),
     "xml piece": (
         lambda sql: parse_xml_fragment(sql, binary=True),
-        ("XML_REDO := NULL", "XML_REDO := '<a>it''s</a>'\n amount: 12", "XML_REDO := HEXTORAW('3c612f3e'):4"),
+        (
+            "XML_REDO := NULL",
+            "XML_REDO := '<a>it''s</a>'\n amount: 12",
+            "XML_REDO := HEXTORAW('3c612f3e'):4",
+            "XML_REDO := '<a/>':4",
+        ),
     ),
     "string begin": (lambda sql: parse_string_begin(sql, DECODER), (f"DECLARE\n TempLob CLOB;\nBEGIN\n {STATEMENT}",)),
     "string piece": (

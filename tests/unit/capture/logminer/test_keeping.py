@@ -395,12 +395,14 @@ class History:
         self.done: dict[int, tuple[bytes, list[int]]] = {}
         self.used = 0
         self.key = 0
+        self.committed: list[int] = []
 
     def make(self, steps: int) -> list[LogMinerRow]:
         for _ in range(steps):
             self.step()
-        for transaction, _ in self.done.values():
+        for transaction, keys in self.done.values():
             self.redo.commit(transaction)
+            self.committed += keys
         return self.redo.rows
 
     def step(self) -> None:
@@ -430,11 +432,16 @@ class History:
             # Of which it is read once more, and has to be recognized.
             other = {"rs_id": " 0x000000.00000000.0000 "} if self.random.random() < 0.2 else {}
             redo.undo_insert(partial(transaction) if self.random.random() < 0.5 else transaction, keys.pop(), **other)
+            if self.random.random() < 0.3:  # the end of a ROLLBACK TO SAVEPOINT
+                redo.rollback(partial(transaction), rs_id=" 0x000000.00000000.0000 ")
         elif pick < 0.85:
+            for key in reversed(keys):
+                redo.undo_insert(partial(transaction) if self.random.random() < 0.5 else transaction, key)
             redo.rollback(partial(transaction))
             del self.done[slot]
         elif pick < 0.95:
             redo.commit(transaction)
+            self.committed += keys
             del self.done[slot]
 
 
@@ -451,8 +458,10 @@ def keep_some(patch: pytest.MonkeyPatch, some: int) -> None:
 def play(directory: Path, seed: int) -> int:
     """Each run reads some passes and stores some of its positions; the next may take the other path, after the redo before the
     position was deleted. How often a stored position named a kept transaction."""
-    choose, rows = random.Random(seed), History(seed).make(150)
-    expected = changes(Miner(directory, runs=False).read(rows))
+    choose, history = random.Random(seed), History(seed)
+    rows = history.make(150)
+    expected = [("c", str(key)) for key in history.committed]
+    assert changes(Miner(directory, runs=False).read(rows)) == expected
     stored: list[Event] = []
     position: LogMinerPosition | None = None
     met = end = 0

@@ -204,6 +204,32 @@ def test_a_piece_that_cannot_be_read_spoils_its_value_only(tmp_path: Path, redo:
     assert change.after == ("1", "t", X, None)
 
 
+@pytest.mark.parametrize("on_failure", ["fail", "skip"])
+@pytest.mark.parametrize(("table", "object_id", "column"), [("XD", 81, "X"), ("WIDE", 82, "V")])
+@pytest.mark.parametrize("has_blocks", [True, False], ids=["23ai", "19c"])
+def test_a_lob_piece_of_a_column_that_is_no_lob_is_not_null(
+    tmp_path: Path, redo: Large, table: str, object_id: int, column: str, has_blocks: bool, on_failure: str
+) -> None:
+    """Documents that are stored as CLOBs may be logged as LOB_WRITE (apache/seatunnel, its page on Oracle CDC)."""
+    of: dict[str, Any] = {"owner": "LAB", "table": table, "object_id": object_id}
+    select = f"""{DECLARE}BEGIN\n select "{column}" into loc_c from "LAB"."{table}" where "ID" = '1' for update;"""
+    redo.row(OpCode.INSERT, A, f"""insert into "LAB"."{table}"("ID") values ('1');""", **of)
+    redo.row(OpCode.LOB_LOCATOR, A, None if has_blocks else select, **of)
+    text = write("<a/>")
+    redo.row(OpCode.LOB_WRITE, A, f"{select}\n\n{text}\nEND;" if has_blocks else text, status=2, **of)
+    redo.row(OpCode.INTERNAL, A, None, row_id="r1")
+    redo.commit(A)
+    miner = Miner(tmp_path, tables=(XD, WIDE), lobs=True, on_failure=on_failure)
+    if on_failure == "fail":
+        with pytest.raises(SchemaMismatchError, match=f"LOB piece of the column {column} of type"):
+            miner.read(redo.rows)
+        return
+    change, letter, _ = miner.read(redo.rows)
+    assert isinstance(letter, UndecodableRow)
+    assert isinstance(change, ChangeEvent)
+    assert change.after == ("1", X)
+
+
 def test_a_piece_without_statement_is_older_than_ddl(miner: Miner, redo: Large) -> None:
     redo.on(OpCode.LOB_WRITE, None, status=2, info="Dictionary Mismatch")
     redo.commit(A)
@@ -229,6 +255,26 @@ def test_e62_binary_xml(miner: Miner, redo: Large) -> None:
         xml(redo, OpCode.XML_WRITE, f"XML_REDO := {piece}{more}", status=2)
         xml(redo, OpCode.XML_END, None)
     assert [after and after[1] for _, _, after in changes(miner, redo)] == ["<a/>", "<a>it's</a>", None, "<a/>"]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "document"),
+    [
+        # The length after a colon: debezium/debezium (XmlWriteParserTest); a text's, too: apache/seatunnel (XmlWriteAssemblyTest).
+        (["'<a>it's</a>':11"], "<a>it's</a>"),
+        (["'<a>it''s</a>':11"], "<a>it's</a>"),
+        (["'<a>", "one': 10</a>':20"], "<a>one': 10</a>"),
+        (["HEXTORAW('3c613e", "c3a43c2f613e') : 9"], "<a>ä</a>"),
+        (["HEXTORAW('3c612f3e)\n amount: 4"], "<a/>"),
+        (["HEXTORAW('3c612f3e')\n amount: 4"], "<a/>"),
+    ],
+)
+def test_the_amount_after_a_document_is_not_of_it(miner: Miner, redo: Large, pieces: list[str], document: str) -> None:
+    xml(redo, OpCode.INSERT, """insert into "LAB"."XD"("ID") values ('1');""", row_id="r1")
+    xml(redo, OpCode.XML_BEGIN, """XML DOC BEGIN:  select "X" from "LAB"."XD" where "ID" = '1'""", status=2)
+    xml(redo, OpCode.XML_WRITE, f"XML_REDO := {''.join(pieces)}", status=2)
+    xml(redo, OpCode.XML_END, None)
+    assert changes(miner, redo) == [("c", None, ("1", document))]
 
 
 def test_binary_xml_that_is_no_text_is_not_null(tmp_path: Path, redo: Large) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.unit.capture.logminer.large_redo import (
     DOC,
     LONG,
+    XD,
     Blocks,
     Large,
     Statements,
@@ -25,7 +26,9 @@ from minercdc.capture.logminer.buffer.buffered import BufferedAssembly
 from minercdc.capture.logminer.buffer.committed import CommittedAssembly
 from minercdc.capture.logminer.logs.redo_logs import LogFile
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.session.row import OpCode
+from minercdc.capture.logminer.session.row import LARGE_CODES, OpCode
+from minercdc.errors import SchemaMismatchError
+from minercdc.schema.table import TableSchema
 from minercdc.stream.events import ChangeEvent, UndecodableRow
 
 
@@ -104,12 +107,17 @@ def ended(redo: Large, row_id: str = "r1") -> None:
 NEW, X_ROW = ("u", ("1", "t", X, X), ("1", "t", "new", X)), ("1", "t", X, X)
 
 
+def mining(path: Path, assembly: type[BufferedAssembly | CommittedAssembly], table: TableSchema, *, lobs: bool) -> Miner:
+    """A miner of one of the ways of mining."""
+    miner = Miner(path, LogMinerPosition(start_scn=100), tables=(table,), lobs=lobs, assembly=assembly)
+    miner.usual_pass = Pass((LogFile("r1", 1, 1, 50, 0, current=True, archived=False),), {1: 1}, oldest_scn=100)
+    return miner
+
+
 @pytest.fixture(params=[BufferedAssembly, CommittedAssembly])
 def either(request: pytest.FixtureRequest, tmp_path: Path) -> Miner:
     """A miner of each way of mining."""
-    miner = Miner(tmp_path, LogMinerPosition(start_scn=100), tables=(DOC,), lobs=True, assembly=request.param)
-    miner.usual_pass = Pass((LogFile("r1", 1, 1, 50, 0, current=True, archived=False),), {1: 1}, oldest_scn=100)
-    return miner
+    return mining(tmp_path, request.param, DOC, lobs=True)
 
 
 def test_a_small_value_in_place_of_a_basicfiles_is_not_lost(either: Miner, redo: Large, dialect: Any) -> None:
@@ -349,3 +357,76 @@ def test_short_values_of_extended_strings_come_as_those_of_lobs(tmp_path: Path, 
     redo.on(OpCode.UPDATE, """update "LAB"."LONG" set "T" = 'u' where "ID" = '1' and "T" = 't';""", **of)
     redo.on(OpCode.UPDATE, """update "LAB"."LONG" set "V" = 'more' where "ID" = '1' and "T" = 'u';""", "r1", **of)
     assert changes(miner, redo) == [("c", None, ("1", "t", "C'est")), ("u", ("1", "t", X), ("1", "u", "more"))]
+
+
+OF_XD: dict[str, Any] = {"owner": "LAB", "table": "XD", "object_id": 81}
+
+
+def without_document(redo: Large, key: int) -> None:
+    """An INSERT whose document is NULL."""
+    redo.on(OpCode.INSERT, f"""insert into "LAB"."XD"("ID") values ('{key}');""", **OF_XD)
+    redo.on(OpCode.UPDATE, None, f"r{key}", **OF_XD)
+
+
+def with_document(redo: Large, key: int) -> None:
+    redo.on(OpCode.INSERT, f"""insert into "LAB"."XD"("ID") values ('{key}');""", **OF_XD)
+    begin = f"""XML DOC BEGIN:  select "X" from "LAB"."XD" where "ID" = '{key}'"""
+    redo.on(OpCode.XML_BEGIN, begin, status=2, **OF_XD)
+    redo.on(OpCode.XML_WRITE, "XML_REDO := '<a/>'\n amount: 4", status=2, **OF_XD)
+    redo.on(OpCode.XML_END, None, **OF_XD)
+    ended(redo, f"r{key}")
+
+
+@pytest.fixture(params=[True, False], ids=["lob.enabled", "without"])
+def lobs(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+def of_documents(miner: Miner, redo: Large, *, lobs: bool) -> list[tuple[str, Any, str | None]]:
+    """The changes of XD: the operation, the row after it, the ROWID. Without `lob.enabled` no rows of documents are selected."""
+    redo.commit(A)
+    rows = redo.rows if lobs else [row for row in redo.rows if row.code not in LARGE_CODES]
+    return [(e.op.value, e.after, e.row_id) for e in miner.read(rows) if isinstance(e, ChangeEvent)]
+
+
+@pytest.mark.parametrize("assembly", [BufferedAssembly, CommittedAssembly])
+def test_an_insert_whose_document_is_null_has_an_update_without_a_text(
+    tmp_path: Path, redo: Large, lobs: bool, assembly: type[BufferedAssembly | CommittedAssembly]
+) -> None:
+    """osodevops/kafka-connect-oracle-cdc prints these rows of 23ai (sql-redo-shapes.md, types-and-lobs.sql)."""
+    with_document(redo, 1)
+    without_document(redo, 2)
+    without_document(redo, 3)
+    found = of_documents(mining(tmp_path, assembly, XD, lobs=lobs), redo, lobs=lobs)
+    if lobs:
+        assert found == [("c", ("1", "<a/>"), "r1"), ("c", ("2", None), "r2"), ("c", ("3", None), "r3")]
+    else:
+        assert [(op, after) for op, after, _ in found] == [("c", (key, X)) for key in "123"]
+
+
+def test_an_insert_whose_document_is_null_is_undone_as_a_whole(tmp_path: Path, redo: Large, lobs: bool) -> None:
+    without_document(redo, 1)
+    without_document(redo, 2)
+    redo.on(OpCode.DELETE, """delete from "LAB"."XD" where ROWID = 'r2';""", "r2", rollback=1, **OF_XD)
+    without_document(redo, 3)
+    found = of_documents(Miner(tmp_path, tables=(XD,), lobs=lobs), redo, lobs=lobs)
+    assert [after[0] for _, after, _ in found] == ["1", "3"]
+
+
+@pytest.mark.parametrize("insert", [None, with_document, without_document])
+def test_an_update_without_a_text_of_a_row_that_was_there_is_not_passed_over(
+    tmp_path: Path, redo: Large, insert: Callable[[Large, int], None] | None
+) -> None:
+    """What it sets is not known."""
+    if insert is not None:
+        insert(redo, 1)
+    redo.on(OpCode.UPDATE, None, "r1", **OF_XD)
+    redo.commit(A)
+    with pytest.raises(SchemaMismatchError, match="no SQL_REDO"):
+        Miner(tmp_path, tables=(XD,), lobs=True).read(redo.rows)
+
+
+def test_an_update_without_a_text_may_set_only_what_is_not_captured(tmp_path: Path, redo: Large) -> None:
+    redo.on(OpCode.UPDATE, None, "r1", **OF_XD)
+    redo.on(OpCode.UPDATE, """update "LAB"."XD" set "ID" = '2' where "ID" = '1';""", "r1", **OF_XD)
+    assert changes(Miner(tmp_path, tables=(XD,)), redo) == [("u", ("1", X), ("2", X))]

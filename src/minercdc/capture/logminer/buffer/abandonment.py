@@ -90,7 +90,7 @@ class UnknownTransactions:
 
     def judge(self, assembly: Assembly, known: set[bytes]) -> None:
         """To be called after the pass: a transaction that `due` remembered will not end if it is still open, and not in
-        `known`; `mode` decides what is done with it. What `due` remembered is forgotten.
+        `known`; `mode` decides what is done with it, unless its ROLLBACK may have been read. What `due` remembered is forgotten.
 
         :param known: XIDs that were open in the database before the pass. An XID of which redo shows a part is compared by that.
         :raises LostTransactionError: there is one, and the mode is `fail`.
@@ -102,6 +102,8 @@ class UnknownTransactions:
             if transaction.key not in still_open or xid in known or transaction.key in self._reported:
                 continue
             if xid[4:] == PARTIAL_XID and xid[:4] in prefixes:
+                continue
+            if assembly.drop_rolled_back(transaction):
                 continue
             self._reported.add(transaction.key)
             message = f"{_describe(transaction)} is no longer known to the database, and the redo contains neither its COMMIT nor its ROLLBACK"

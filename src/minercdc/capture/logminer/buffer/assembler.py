@@ -75,6 +75,10 @@ class Assembly(Protocol):
     def open(self) -> list[Transaction]:
         """The transactions with captured rows whose end has not been read; empty when LogMiner itself holds them back."""
 
+    def drop_rolled_back(self, transaction: Transaction) -> bool:
+        """Drop a transaction of `open` that the database does not know any more, if a ROLLBACK was read that may have been its end;
+        else False."""
+
     def give_up(self, transaction: Transaction) -> None:
         """Do not wait for the end of a transaction of `open` any more: its changes are lost, after a restart from a later
         position too."""

@@ -2,7 +2,7 @@
 
     START         remembered
     DML           captured table? kept until the COMMIT        ROLLBACK=1: takes out the row it undoes
-    ROLLBACK      the transaction is forgotten
+    ROLLBACK      the transaction is forgotten; with a partial XID, if all its changes are undone
     COMMIT, DDL   delivered, if they are new (delivery.py); held while another thread is not read that far
 
 Per thread, `_Reading` says how far rows have been read, as redo record and rows done within it: a START and the first
@@ -22,13 +22,13 @@ from minercdc.capture.logminer.buffer.assembler import Pass
 from minercdc.capture.logminer.buffer.delivery import Delivered, Delivery
 from minercdc.capture.logminer.buffer.native_mining import Mining
 from minercdc.capture.logminer.buffer.operations import dispatch
-from minercdc.capture.logminer.buffer.transactions import Transaction, TransactionBuffer, mark_of
+from minercdc.capture.logminer.buffer.transactions import Transaction, TransactionBuffer, TransactionKey, mark_of
 from minercdc.capture.logminer.kept.files import KeptFiles
 from minercdc.capture.logminer.kept.keeping import Keeping, KeepingRules, Loaded
 from minercdc.capture.logminer.logs.redo_logs import NO_BOUND
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, Resumes, ThreadMark, address_of, log_start
 from minercdc.capture.logminer.session.query import ContainerNames, build_query
-from minercdc.capture.logminer.session.row import ContinuationJoiner, LogMinerRow, OpCode
+from minercdc.capture.logminer.session.row import PARTIAL_XID, ContinuationJoiner, LogMinerRow, OpCode
 from minercdc.stream.counters.redo import Counted
 from minercdc.stream.events import ChangeRun, Event, Progress, Scn
 
@@ -119,6 +119,8 @@ class BufferedAssembly:
         self._before_held: dict[int, _BeforeHeld] = {}
         # Transactions whose COMMIT has no address, which no mark shows to be delivered; with how far each thread was read then.
         self._unplaced: dict[bytes, dict[int, str]] = {}
+        # Open transactions that a ROLLBACK with a partial XID may have ended, with that row.
+        self._rolled_back: dict[TransactionKey, LogMinerRow] = {}
         self._keeping: Keeping | None = None
         # Row 0 of the record: after a restart, commits say what is dropped, not counted rows.
         self._threads = {thread: _Reading(mark.resume.rs_id, scn=mark.resume_scn) for thread, mark in start.threads.items()}
@@ -224,16 +226,19 @@ class BufferedAssembly:
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """Keep a change of a captured table until its transaction ends, as `TransactionBuffer.append`; its errors."""
-        self._buffer.append(row, address)
+        if whole := self._whole(row, address):
+            self._buffer.append(whole, address)
 
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """Take the row that this one undoes out of the buffer; no effect when it is not there. Raises as
         `TransactionBuffer.undo`."""
-        self._buffer.undo(row, address, self._delivery.unseen(row, lobs=self._lobs))
+        if whole := self._whole(row, address):
+            self._buffer.undo(whole, address, self._delivery.unseen(row, lobs=self._lobs))
 
     def end_statement(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """Keep the row with the transaction, as `TransactionBuffer.end_statement`; its errors."""
-        self._buffer.end_statement(row, address)
+        if whole := self._whole(row, address):
+            self._buffer.end_statement(whole, address)
 
     def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """Remember the START of a transaction, as `TransactionBuffer.begin`."""
@@ -248,19 +253,39 @@ class BufferedAssembly:
         if at is not None and address is not None:
             at.commits += 1
             place = RedoAddress(address.rs_id, at.commits)
+        whole = self._whole(row, address)
+        if whole is None:
+            return
         if not self._waits(row):
             yield from self._release(row.scn)
-            yield from self._end(row, place)
-        elif self._buffer.find(row) is not None:
-            self._hold(row, place)
+            yield from self._end(whole, place)
+        elif self._buffer.find(whole) is not None:
+            self._hold(whole, place)
         else:
-            self._buffer.end(row)  # its START is of no use any more
+            self._buffer.end(whole)  # its START is of no use any more
 
     def roll_back(self, row: LogMinerRow) -> None:
-        """Drop the changes of a transaction, and close it."""
-        if transaction := self._buffer.end(row):
+        """Drop the changes of a transaction, and close it. A row with a partial XID may have ended a ROLLBACK TO SAVEPOINT
+        (docs/reference/logminer-facts.md#b-5): a transaction with changes that are not undone stays open. Raises as
+        `Transaction.replay`."""
+        whole = self._whole(row, address_of(row.thread, row.rs_id))
+        if whole is None:
+            return
+        known = self._buffer.find(whole) if row.xid[4:] == PARTIAL_XID else None
+        if known is not None and any(one.code != OpCode.INTERNAL for one in known.replay()):
+            self._rolled_back[known.key] = whole
+        elif transaction := self._buffer.end(whole):
             self._forget(transaction)
             transaction.close()
+
+    def drop_rolled_back(self, transaction: Transaction) -> bool:
+        """See `Assembly.drop_rolled_back`."""
+        row = self._rolled_back.get(transaction.key)
+        if row is None or self._buffer.end(row) is None:
+            return False
+        self._forget(transaction)
+        transaction.close()
+        return True
 
     def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
         """Yields what was held and was committed earlier, then the SchemaChanges of a DDL statement and a Progress; at or above
@@ -351,7 +376,26 @@ class BufferedAssembly:
         self._delivery.threads.setdefault(number, Delivered())
         return at
 
+    def _whole(self, row: LogMinerRow, address: RedoAddress | None) -> LogMinerRow | None:
+        """A row with a partial XID, with that of the open transaction whose it is: the latest one of the undo segment and slot, where
+        earlier ones have ended. None for a row of an earlier one: without address it comes again in each pass."""
+        if row.xid[4:] != PARTIAL_XID:
+            return row
+        slot = (row.con_id or 0, row.xid[:4])
+        held = {(held.con_id or 0, held.xid) for _, _, held, _ in self._held}
+        known = [one for one in self._buffer.open() if (one.key[0], one.key[1][:4]) == slot and one.key not in held]
+        if not known:
+            return row
+        latest = max(known, key=lambda one: one.start.order)
+        if address is None and row.scn < latest.start.scn:
+            return None
+        for one in known:
+            if one is not latest:
+                self.drop_rolled_back(one)
+        return row._replace(xid=latest.key[1])
+
     def _forget(self, transaction: Transaction) -> None:
+        self._rolled_back.pop(transaction.key, None)
         if self._keeping is not None:
             self._keeping.end(transaction)
 

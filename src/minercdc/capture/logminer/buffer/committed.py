@@ -22,7 +22,7 @@ from minercdc.capture.logminer.buffer.transactions import Transaction, Transacti
 from minercdc.capture.logminer.logs.redo_logs import NO_BOUND, LogFile
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of, log_start
 from minercdc.capture.logminer.session.query import ContainerNames, committed_query
-from minercdc.capture.logminer.session.row import ContinuationJoiner, LogMinerRow, OpCode
+from minercdc.capture.logminer.session.row import PARTIAL_XID, ContinuationJoiner, LogMinerRow, OpCode
 from minercdc.errors import MiningSessionError
 from minercdc.stream.counters.redo import Counted
 from minercdc.stream.events import Event, Progress, Scn
@@ -171,7 +171,10 @@ class CommittedAssembly:
         yield from self._delivery.commit(row, transaction, delivered, self.position)
 
     def roll_back(self, row: LogMinerRow) -> None:
-        """Raises MiningSessionError if the transaction has rows: COMMITTED_DATA_ONLY has none of one that was rolled back."""
+        """Raises MiningSessionError if the transaction has rows: COMMITTED_DATA_ONLY has none of one that was rolled back. One with
+        a partial XID may have ended a ROLLBACK TO SAVEPOINT (docs/reference/logminer-facts.md#b-5)."""
+        if row.xid[4:] == PARTIAL_XID and self._buffer.find(row) is not None:
+            return
         if self._buffer.end(row) is not None:
             raise MiningSessionError(f"LogMiner shows the rolled back transaction {row.xid.hex()} as committed")
 
@@ -206,6 +209,10 @@ class CommittedAssembly:
     def open(self) -> list[Transaction]:
         """Always empty: LogMiner holds back what is not committed."""
         return []
+
+    def drop_rolled_back(self, transaction: Transaction) -> bool:
+        """False: see `open`."""
+        return False
 
     def give_up(self, transaction: Transaction) -> None:
         """Does nothing, since `open` is always empty."""

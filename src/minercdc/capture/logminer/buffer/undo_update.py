@@ -42,6 +42,7 @@ class UndoneUpdate:
         self._small: set[str] = set()  # the columns of the UPDATE that ends it
         self._pieces_of: set[str | None] = set()
         self._has_values = False  # pieces of LOBs or strings were taken
+        self._documents: list[Seen] = []  # that were taken, after the row of code 0 and before any other
         self._latest: Seen | None = None  # what was taken last
 
     @property
@@ -93,6 +94,8 @@ class UndoneUpdate:
             if is_whole:
                 self._latest = None
             return True
+        if self._documents and seen.row.code not in _XML_CODES and self._give_back_documents(seen):
+            return False
         is_said = self._left is not None and seen.column in self._left
         if (self._is_found and seen.row.code in LOB_CODES) or (not is_said and self._is_before(seen)):
             return False
@@ -101,6 +104,8 @@ class UndoneUpdate:
                 return False
             self._end, self._is_ended = (), False
             return True
+        if seen.row.code in _XML_CODES and (self._documents or (self._end and not self._places)):
+            self._documents.append(seen)
         self._take(seen)
         if self._left is not None and seen.column is not None:
             # Of documents and long strings the undo row may hold nothing.
@@ -108,6 +113,19 @@ class UndoneUpdate:
         self._pieces_of.add(seen.column)
         self._has_values = self._has_values or seen.row.code not in _XML_CODES
         return not seen.in_place
+
+    def _give_back_documents(self, seen: Seen) -> bool:
+        """Whether LOBs or strings before several documents are of an earlier statement, and give back the documents that are, too.
+        The row of code 0 of such a mixture is not selected (docs/reference/logminer-facts.md#b-9): the one that was taken ends
+        documents alone. Given back are those before the ones that the undo row names; when it names none, the first one."""
+        said = self._set_back or frozenset()
+        if len(self._documents) < 2 or seen.column in said:
+            return False
+        are_said = [document.column in said for document in self._documents]
+        kept = len(are_said) - (are_said[::-1].index(True) if any(are_said) else 1)
+        given_back = {place for document in self._documents[kept:] for place in document.places}
+        self._places = [place for place in self._places if place not in given_back]
+        return bool(given_back)
 
     def _is_before(self, seen: Seen) -> bool:
         """Whether pieces are of an earlier statement: this one has begun with those that were taken, or is only the row that ends it."""

@@ -20,7 +20,8 @@ What belongs to one change:
     UPDATE[R]           complete, with the LOBs that fit
     11(0), 10+          a BasicFile's LOB, emptied and written; an UPDATE[R] that follows at once is of the same statement, also one of
                         other columns, and so is an UPDATE[-] that says it empty. Emptied after it was written, it is as it was written
-    0[R]                ends a statement with pieces: those that follow are another's
+    0[R]                ends a statement with pieces: those that follow are another's. So does an UPDATE[R] without a text, an INSERT
+                        whose documents are NULL
     68, 70+, 71         an XML document for the INSERT or UPDATE before it, or of an UPDATE of that column alone; an UPDATE[R] that
                         follows at once and sets LOBs or strings alone is of the same statement
     91, 92+, 93         a string beyond 4000 bytes, likewise
@@ -139,6 +140,18 @@ class LargeRowAssembler(Generic[_Other]):
         latest.change.row_id = row.row_id
         latest.is_ended = latest.is_ended or bool(latest.values) or latest.has_document
 
+    def ends_insert(self, row: LogMinerRow, decoder: RedoDecoder) -> bool:
+        """Take an UPDATE without a text as the end of the INSERT before it, whose documents are NULL unless their rows came.
+        False when there is no such INSERT, or when it has ended: then it is not known what it sets."""
+        latest = self._latest
+        if latest is None or latest.change.op is not Op.CREATE or latest.change.decoder is not decoder:
+            return False
+        if latest.is_ended or latest.change.row_id not in (None, row.row_id):
+            return False
+        self.take_end(row)
+        latest.is_ended = True
+        return True
+
     def take_other(self, item: _Other) -> None:
         """Take something that belongs to no change, such as a row that cannot be decoded; it keeps its place among the
         changes."""
@@ -196,10 +209,14 @@ class LargeRowAssembler(Generic[_Other]):
             self._edit_unlocated(row, decoder, edit)
             return
         column = target.column
-        if column is None or column not in decoder.lobs:
+        if column is None:
             return
         begins, self._begins = self._begins, False
         pending = self._change_of(row, decoder, target.known)
+        if column not in decoder.lobs:
+            (pending or self._begin_update(row, target)).spoiled.add(column)
+            of = decoder.schema.columns[column]
+            raise SchemaMismatchError(f"a LOB piece of the column {of.name} of type {of.type_name}")
         if pending is not None and not in_place and (not pending.takes_lobs or pending.is_past(column, edit, begins=begins)):
             pending = None
         pending = pending or self._begin_update(row, target)

@@ -45,8 +45,8 @@ _SET_BIND = re.compile(
     rf'\s*update\s*{_TABLE}\s*(?:a\s+)?set\s*(?:a\s*\.\s*)?"([^"]+)"\s*=\s*(?:XMLType\s*\(\s*:\s*1\s*\)|:\s*(?:\1)?)'
 )
 _XML_REDO = re.compile(r"\s*XML_REDO\s*:=\s*")
-_HEX = re.compile(r"HEXTORAW\s*\(\s*'([0-9A-Fa-f]*)'?\s*\)?\s*(?::\s*(\d{1,15}))?\s*")
-_AMOUNT = re.compile(r"\s*amount\s*:\s*(\d{1,15})\s*$")
+_HEX = re.compile(r"HEXTORAW\s*\(\s*'([0-9A-Fa-f]*)'?\s*\)?\s*(?:(?:amount\s*)?:\s*(\d{1,15}))?\s*")
+_AMOUNT = re.compile(r"(?:\s*amount|(?<=')\s*)\s*:\s*(\d{1,15})\s*$")
 _STATEMENT = re.compile(r"\bStmt\s*:=\s*'")
 _FUNCTION = re.compile(r"\s*([A-Z]+)\s*\(\s*")
 _FRAGMENT_END = re.compile(r"[\s)]*;")
@@ -209,9 +209,9 @@ def parse_string_fragment(sql: str) -> str:
 
 
 def _quoted_document(body: str) -> str:
-    """The document in `'<a/>'`, which a line with the amount (of characters or bytes) may follow. Whether apostrophes are
-    doubled is not known: they are not when the amount fits the text as it is; else, or without an amount, doubled ones become
-    single."""
+    """The document in `'<a/>'`, which the amount (of characters or bytes) may follow: `amount: 4` on a line of its own, or `:4`.
+    Whether apostrophes are doubled is not known: they are not when the amount fits the text as it is; else, or without an
+    amount, doubled ones become single."""
     tail = _AMOUNT.search(body)
     head = body[: tail.start()] if tail else body
     head = head.rstrip()

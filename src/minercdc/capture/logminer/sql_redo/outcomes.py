@@ -71,11 +71,20 @@ class RowReader:
     def large(self, rows: Iterable[LogMinerRow]) -> Iterator[Outcome]:
         """The outcomes of all rows of a transaction with large values, in order; a change comes once no row can add to it."""
         assembler: LargeRowAssembler[Failure | Suspended] = LargeRowAssembler(self.encoding.charset, Failure)
+
+        def read(row: LogMinerRow, decoder: RedoDecoder) -> Assembled | None:
+            if row.code in LARGE_CODES:
+                assembler.take_piece(row, decoder)
+                return None
+            if _sets_documents_alone(row, decoder.schema) and assembler.ends_insert(row, decoder):
+                return None
+            return self._change(row, decoder)
+
         for row in rows:
             if row.code == OpCode.INTERNAL:
                 assembler.take_end(row)
                 continue
-            outcome = self._outcome(row, assembler.take_piece if row.code in LARGE_CODES else self._change)
+            outcome = self._outcome(row, read)
             if isinstance(outcome, Assembled):
                 assembler.take_dml(outcome)
             elif outcome is not None:
@@ -102,6 +111,8 @@ class RowReader:
 
     def _change(self, row: LogMinerRow, decoder: RedoDecoder) -> Assembled:
         """The change of a row that stands for itself."""
+        if decoder.hidden and _sets_documents_alone(row, decoder.schema):
+            return Assembled(row, row.row_id, decoder, Op.UPDATE, None, None)
         op, before, after = self._decoded(row, decoder)
         if op is not _OPS.get(row.code):
             raise SchemaMismatchError(f"OPERATION_CODE {row.code} with the text of another operation")
@@ -123,6 +134,12 @@ class RowReader:
         if not self._without_dictionary:  # else all rows are
             _check_version(row, decoder.schema)
         return decoder.decode_images(sql, self.encoding, may_end_early=self._without_dictionary)
+
+
+def _sets_documents_alone(row: LogMinerRow, schema: TableSchema) -> bool:
+    """Whether an UPDATE sets nothing but documents that lie in the row, NULL among them: LogMiner has no text for it."""
+    is_without_text = row.code == OpCode.UPDATE and row.sql is None and not row.status
+    return is_without_text and any(column.type_name == "XMLTYPE" for column in schema.columns)
 
 
 def _text_of(row: LogMinerRow, schema: TableSchema) -> str:
