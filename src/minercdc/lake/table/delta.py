@@ -53,7 +53,7 @@ from minercdc.lake.table.format import (
     commented,
     source_properties,
 )
-from minercdc.lake.table.native_delta.data_file import CODECS
+from minercdc.lake.table.native.parquet import CODECS
 from minercdc.lake.table.native_delta.log import LiveFiles, info_of
 from minercdc.lake.table.native_delta.merge import DeltaMerge
 from minercdc.lake.table.native_delta.schema import schema_of
