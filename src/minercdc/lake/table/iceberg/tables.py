@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from minercdc.config.load import ConnectorConfig
@@ -21,7 +23,7 @@ from minercdc.errors import LakeError
 from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.sql import literal, quoted
 from minercdc.lake.table.catalog_errors import java_causes, unreached
-from minercdc.lake.table.columns import CDC, DropColumn, IdentifyColumn, RenameColumn, Step, TableColumn
+from minercdc.lake.table.columns import CDC, DropColumn, IdentifyColumn, RenameColumn, Step, TableColumn, lake_comment
 from minercdc.lake.table.format import (
     NO_TABLE,
     READERS_TIME,
@@ -37,6 +39,10 @@ from minercdc.lake.table.format import (
 )
 from minercdc.lake.table.iceberg.layout import TAG, Layout, layout_of
 from minercdc.lake.table.iceberg.snapshots import APPLIED, COLUMNS, MODE, NUMBER, REWRITE, WRITER, Snapshots, activate
+from minercdc.lake.table.native_iceberg.append import IcebergAppend, in_fields, schema_of_rows
+from minercdc.lake.table.native_iceberg.create import IcebergCreate
+from minercdc.lake.table.native_iceberg.merge import IcebergMerge, first_rows
+from minercdc.lake.table.native_iceberg.schema import schema_of
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.statements import comment_statement, fill_statement, no_rows, step_statement
 from minercdc.lake.table.widening import precision_of
@@ -122,6 +128,7 @@ class _Table:
         catalog.open(spark)
         self._spark = spark
         self._catalog = catalog
+        self._path = path
         self._namespace = ".".join(map(quoted, (catalog.name, *path[:-1])))
         self._properties = properties
         self._is_known_as_ours = False
@@ -219,7 +226,7 @@ class IcebergLogTable(_Table):
         there = self.exists()
         if once is not None and there and self._has(once):
             return
-        said = {} if once is None else {WRITER: once.writer, NUMBER: str(once.number)}
+        said = _names(once)
         self._catalog.open(rows.sparkSession)  # that of a stream is the stream's own
         with self._catalog.reached(), _saying(rows.sparkSession, said):
             if there:
@@ -231,11 +238,7 @@ class IcebergLogTable(_Table):
                 for name, value in self._properties.items():
                     made = made.tableProperty(name, value)
                 made.create()
-        self._appends += 1
-        if (
-            self._appends % _APPENDS_BETWEEN_LOOKS == 0
-        ):  # each version is named by the table's metadata, which each append writes
-            self._snapshots().expire(READERS_TIME, (WRITER, NUMBER))
+        self._appended()
 
     def identity(self) -> str:
         """See `LogTable`."""
@@ -248,12 +251,44 @@ class IcebergLogTable(_Table):
             self._spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({owner})")
 
     def append_here(self, rows: pa.Table, once: Once | None = None) -> bool | None:
-        """See `LogTable`: None, since a commit is Spark's."""
-        return None
+        """See `LogTable`."""
+        if find_spec("pyarrow") is None:
+            return None
+        if not self.exists():
+            return self._begun(rows, once)
+        with self._catalog.reached():
+            append = IcebergAppend(self._spark, self._snapshots().table)
+            if not append.takes(rows):
+                return None
+            if once is not None and self._has(once):
+                return False
+            if not append.run(rows, _names(once)):
+                return None
+        self._appended()
+        return True
+
+    def _begun(self, rows: pa.Table, once: Once | None) -> bool | None:
+        """Make the table with these rows; None where only Spark does it."""
+        if (schema := schema_of_rows(rows)) is None:
+            return None
+        self._make_namespace()
+        with self._catalog.reached():
+            making = IcebergCreate(self._spark, self._catalog.name)
+            made = making.run(self._path, schema, self._properties, partial(in_fields, rows), _names(once))
+        return True if made else None
 
     def read_here(self, asked: RowsAsked) -> list[pa.Table] | None:
-        """See `LogTable`: None, since a list of files is Spark's."""
-        return None
+        """See `LogTable`."""
+        if find_spec("pyarrow") is None:
+            return None
+        with self._catalog.reached():
+            return IcebergAppend(self._spark, self._snapshots().table).read(asked)
+
+    def _appended(self) -> None:
+        """Each version is named by the table's metadata, which each append writes."""
+        self._appends += 1
+        if self._appends % _APPENDS_BETWEEN_LOOKS == 0:
+            self._snapshots().expire(READERS_TIME, (WRITER, NUMBER))
 
     def _has(self, once: Once) -> bool:
         # Not that of the newest one alone, which may have joined files, and repeats a number of before the last append.
@@ -404,13 +439,23 @@ class IcebergTable(_Table):
 
     def create_of(self, changes: LastChanges, cdc: str, applied: Applied) -> bool:
         """See `LakeTable`."""
-        del changes, cdc, applied
-        return False
+        commented = [(one.name, one.type, lake_comment(one.id, one.comment)) for one in changes.target]
+        schema = schema_of([*commented, (CDC, cdc, "")])
+        if find_spec("pyarrow") is None or schema is None or self._layout.partitions or self.exists():
+            return False
+        self._make_namespace()
+        with self._catalog.reached():
+            said = {APPLIED: applied.to_json(), MODE: changes.mode}
+            making = IcebergCreate(self._spark, self._catalog.name)
+            return making.run(self._path, schema, self._properties, partial(first_rows, changes), said)
 
     def merge_rows(self, changes: LastChanges, applied: Applied) -> bool:
         """See `LakeTable`."""
-        del changes, applied
-        return False
+        if find_spec("pyarrow") is None:
+            return False
+        with self._catalog.reached():
+            table = self._snapshots().table
+            return IcebergMerge(self._spark, table, {APPLIED: applied.to_json()}).run(changes)
 
     def applied(self) -> Applied | None:
         """See `LakeTable`. Raises LakeError where the table is of another lake, whose commits say how far that one is."""
@@ -536,6 +581,11 @@ def catalog_settings(config: ConnectorConfig) -> dict[str, str]:
         catalog: "org.apache.iceberg.spark.SparkCatalog",
         **{f"{catalog}.{name}": value for name, value in {**given, **passed_on}.items() if value is not None},
     }
+
+
+def _names(once: Once | None) -> dict[str, str]:
+    """The members of a summary that name an append."""
+    return {} if once is None else {WRITER: once.writer, NUMBER: str(once.number)}
 
 
 def _execute(action: Any, said: Mapping[str, str]) -> None:

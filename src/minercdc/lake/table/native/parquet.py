@@ -63,7 +63,7 @@ def groups_within(files: Iterable[tuple[str, Callable[[], Any]]], asked: RowsAsk
     :param asked: at most so many bytes as they are before compression.
     :raises UnknownRows: a file lacks a column of `bounds`, or they are too many bytes.
     """
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+    import pyarrow.parquet as pq
 
     size, bounds = 0, asked.bounds
     for name, opened in files:
