@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from minercdc.errors import LakeError
 from minercdc.lake.spark.jvm import java_class
@@ -23,6 +23,18 @@ COLUMNS: Final = "minercdc.columns"
 """Of a snapshot that changes columns alone."""
 REWRITE: Final = "replace"
 """Operation of a snapshot that has the rows of the one before."""
+
+
+class _Version(NamedTuple):
+    """A snapshot as a version.
+
+    :param is_rewrite: it has the rows of the one before it.
+    :param before: the number of that one; None where it is not kept.
+    """
+
+    number: int
+    is_rewrite: bool
+    before: int | None
 
 
 class Snapshots:
@@ -74,6 +86,15 @@ class Snapshots:
         """
         return _said(self.back(version), member)
 
+    def rewritten(self, version: int) -> int:
+        """See `LakeTable`."""
+        return _rewritten(map(self._version, self.back()), version)
+
+    def _version(self, one: Any) -> _Version:
+        parent = None if one.parentId() is None else self.table.snapshot(one.parentId())
+        before = None if parent is None else int(parent.sequenceNumber())
+        return _Version(int(one.sequenceNumber()), str(one.operation()) == REWRITE, before)
+
     def of_version(self, version: int) -> Any:
         """The snapshot of a version. Raises LakeError when it is not kept."""
         found = next((one for one in self.back() if int(one.sequenceNumber()) == version), None)
@@ -88,11 +109,14 @@ class Snapshots:
         """Remove the snapshots that were replaced longer ago than `age`, but for the newest one that has what is said last (`said`) by each of
         some members.
 
-        :param kept: versions that are needed of the younger ones; None for all.
+        :param kept: versions of which the rows are needed, of the younger ones; None for all.
         """
         now = datetime.now(UTC)
         until, readers = (int((now - one).timestamp() * 1000) for one in (age, min(age, READERS_TIME)))
         line = list(self.back())
+        numbers = list(map(self._version, line)) if kept else []
+        # A version that was joined long ago has gone: what has its rows is needed in its place.
+        needed = {*(kept or ()), *(_rewritten(numbers, version) for version in kept or ())}
         said = {name: _said(line, name) for name in spoken}
         spoken_at = {next((i for i, one in enumerate(line) if one.summary().get(name) == said[name]), 0) for name in spoken}
         tagged: dict[int, list[str]] = {}
@@ -101,7 +125,7 @@ class Snapshots:
         going = []
         for i, one in enumerate(line[1:], 1):
             replaced = int(line[i - 1].timestampMillis())
-            is_needed = kept is None or int(one.sequenceNumber()) in kept
+            is_needed = kept is None or int(one.sequenceNumber()) in needed
             if any(not name.startswith(TAG) for name in tagged.get(int(one.snapshotId()), ())):
                 continue  # a tag or a branch of others
             if i not in spoken_at and (replaced < until or (replaced < readers and not is_needed)):
@@ -131,6 +155,21 @@ def _said(line: Iterable[Any], member: str) -> str | None:
                 return str(text)
             repeated = repeated or str(text)
     return repeated
+
+
+def _rewritten(line: Iterable[_Version], version: int) -> int:
+    """`Snapshots.rewritten`, of the snapshots of `Snapshots.back`."""
+    later: list[_Version] = []
+    for one in line:
+        if one.number <= version:
+            break
+        later.append(one)
+    for one in reversed(later):
+        # Where another program has set the table back, it has the rows of an earlier version.
+        if not one.is_rewrite or (one.before is not None and one.before < version):
+            break
+        version = one.number
+    return version
 
 
 def _is_ours(snapshot: Any) -> bool:

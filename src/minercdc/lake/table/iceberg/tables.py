@@ -36,7 +36,7 @@ from minercdc.lake.table.format import (
     source_properties,
 )
 from minercdc.lake.table.iceberg.layout import TAG, Layout, layout_of
-from minercdc.lake.table.iceberg.snapshots import APPLIED, COLUMNS, MODE, NUMBER, REWRITE, WRITER, Snapshots, activate
+from minercdc.lake.table.iceberg.snapshots import APPLIED, COLUMNS, MODE, NUMBER, WRITER, Snapshots, activate
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.statements import comment_statement, fill_statement, no_rows, step_statement
 from minercdc.lake.table.widening import precision_of
@@ -438,16 +438,7 @@ class IcebergTable(_Table):
 
     def rewritten(self, version: int) -> int:
         """See `LakeTable`."""
-        later = []
-        for one in self._snapshots().back():
-            if int(one.sequenceNumber()) <= version:
-                break
-            later.append(one)
-        for one in reversed(later):
-            if str(one.operation()) != REWRITE:
-                break
-            version = int(one.sequenceNumber())
-        return version
+        return self._snapshots().rewritten(version)
 
     def clustering(self) -> list[str]:
         """See `LakeTable`. Names that the table has no more are left out."""
