@@ -8,7 +8,10 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
-from minercdc.lake.table.iceberg.snapshots import APPLIED, REWRITE, Snapshots
+import pytest
+
+from minercdc.errors import LakeError
+from minercdc.lake.table.iceberg.snapshots import APPLIED, REWRITE, Snapshots, version_of
 
 
 @dataclass
@@ -16,6 +19,7 @@ class Snapshot:
     """A snapshot as Iceberg gives it.
 
     :param age: of its commit.
+    :param writer: who committed it: a part of its id.
     """
 
     number: int
@@ -23,20 +27,21 @@ class Snapshot:
     age: timedelta = timedelta(0)
     operation_: str = "overwrite"
     said: dict[str, str] = field(default_factory=dict)
+    writer: int = 1
 
-    def snapshotId(self) -> int:  # noqa: N802
-        return 100 + self.number
+    def snapshotId(self) -> int:
+        return 100 * self.writer + self.number
 
-    def sequenceNumber(self) -> int:  # noqa: N802
+    def sequenceNumber(self) -> int:
         return self.number
 
-    def parentId(self) -> int | None:  # noqa: N802
-        return None if self.parent is None else 100 + self.parent
+    def parentId(self) -> int | None:
+        return None if self.parent is None else 100 * self.writer + self.parent
 
     def operation(self) -> str:
         return self.operation_
 
-    def timestampMillis(self) -> int:  # noqa: N802
+    def timestampMillis(self) -> int:
         return int((datetime.now(UTC) - self.age).timestamp() * 1000)
 
     def summary(self) -> dict[str, str]:
@@ -46,7 +51,7 @@ class Snapshot:
 class Table:
     """A table of these snapshots.
 
-    :param history: numbers of those that were the current one, in order, also of some that are gone.
+    :param history: ids of those that were the current one, in order, also of some that are gone.
     :ivar expired: numbers of those that were removed.
     """
 
@@ -55,8 +60,11 @@ class Table:
         self._history = history
         self.expired: list[int] = []
 
+    def name(self) -> str:
+        return "shop.t"
+
     def history(self) -> list[Any]:
-        return [SimpleNamespace(snapshotId=lambda number=number: 100 + number) for number in self._history]
+        return [SimpleNamespace(snapshotId=lambda number=number: number) for number in self._history]
 
     def snapshots(self) -> list[Snapshot]:
         return list(self._kept.values())
@@ -67,7 +75,7 @@ class Table:
     def refs(self) -> dict[str, Any]:
         return {}
 
-    def expireSnapshots(self) -> Any:  # noqa: N802
+    def expireSnapshots(self) -> Any:
         def expire(number: int) -> Any:
             self.expired.append(number - 100)
             return expiry
@@ -78,7 +86,7 @@ class Table:
 
 
 def snapshots(kept: Sequence[Snapshot], history: Sequence[int] | None = None) -> tuple[Snapshots, Table]:
-    table = Table(kept, [one.number for one in kept] if history is None else history)
+    table = Table(kept, [one.snapshotId() for one in kept] if history is None else [100 + one for one in history])
     found = Snapshots.__new__(Snapshots)
     found.table, found.newest = table, kept[-1]
     return found, table
@@ -88,7 +96,8 @@ def days(number: float) -> timedelta:
     return timedelta(days=number)
 
 
-def test_what_has_the_rows_of_a_version_that_was_joined_stays_as_long_as_these_are_needed() -> None:
+@pytest.mark.parametrize("of_older", [False, True], ids=["", "versions that an older lake recorded"])
+def test_what_has_the_rows_of_a_version_that_was_joined_stays_as_long_as_these_are_needed(*, of_older: bool) -> None:
     """A table that rests: its version goes, when it was joined long ago. Then it changes, and SCNs of before are still to be read."""
     joined = [
         Snapshot(1, None, days(20), said={APPLIED: "1"}),
@@ -96,21 +105,38 @@ def test_what_has_the_rows_of_a_version_that_was_joined_stays_as_long_as_these_a
         Snapshot(3, 2, days(18.9), REWRITE, said={APPLIED: "1"}),
         Snapshot(4, 3, days(1), said={APPLIED: "4"}),
     ]
+    first, _, third, last = (one.number if of_older else version_of(one) for one in joined)
     found, table = snapshots(joined)
-    found.expire(days(7), (APPLIED,), {1, 4})
+    found.expire(days(7), (APPLIED,), {first, last})
     assert table.expired == [2, 1]
-    assert found.rewritten(1) == 3
-    assert snapshots(joined[2:], [3, 4])[0].rewritten(1) == 3  # once the others are gone
+    assert found.rewritten(first) == version_of(joined[2])
+    left, _ = snapshots(joined[2:], [3, 4])  # once the others are gone
+    assert left.rewritten(first) == version_of(joined[2])
+    assert left.of_version(third) is joined[2]
 
 
 def test_versions_that_no_scn_needs_go() -> None:
-    found, table = snapshots([Snapshot(i, i - 1 or None, days(2 - i / 10), said={APPLIED: str(i)}) for i in (1, 2, 3, 4)])
-    found.expire(days(7), (APPLIED,), {2, 4})
+    line = [Snapshot(i, i - 1 or None, days(2 - i / 10), said={APPLIED: str(i)}) for i in (1, 2, 3, 4)]
+    found, table = snapshots(line)
+    found.expire(days(7), (APPLIED,), {version_of(line[1]), version_of(line[3])})
     assert table.expired == [3, 1]
 
 
 def test_files_that_were_joined_after_the_table_was_set_back_are_not_those_of_a_later_version() -> None:
     back = [Snapshot(1, None), Snapshot(2, 1), Snapshot(3, 2), Snapshot(4, 1, operation_=REWRITE)]
-    assert snapshots(back, [1, 2, 3, 1, 4])[0].rewritten(3) == 3
-    assert snapshots([back[0], *back[2:]], [3, 1, 4])[0].rewritten(2) == 2
-    assert snapshots(back, [1, 2, 3, 1, 4])[0].rewritten(1) == 4
+    first, second, third, joined = map(version_of, back)
+    assert snapshots(back, [1, 2, 3, 1, 4])[0].rewritten(third) == third
+    assert snapshots([back[0], *back[2:]], [3, 1, 4])[0].rewritten(second) == second
+    assert snapshots(back, [1, 2, 3, 1, 4])[0].rewritten(first) == joined
+
+
+def test_a_version_that_another_process_wrote_over_is_not_the_one_of_its_number() -> None:
+    lost, there = Snapshot(2, 1), Snapshot(2, None, writer=2)
+    after = Snapshot(3, 2, operation_=REWRITE, writer=2)
+    found, _ = snapshots([there])
+    assert version_of(lost) != version_of(there)
+    with pytest.raises(LakeError, match="version 2 of Iceberg table shop.t is not kept any more"):
+        found.of_version(version_of(lost))
+    found, _ = snapshots([there, after])
+    assert found.rewritten(version_of(lost)) == version_of(lost)
+    assert found.rewritten(version_of(there)) == version_of(after)

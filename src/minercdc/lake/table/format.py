@@ -1,7 +1,7 @@
 """What the lake needs of a table format. `delta` and `iceberg` have it; no other module of the lake names a format.
 
 Each commit of the lake says how far its table is then (`Applied`), so that what a kill left unrecorded is found in the table itself.
-A version is a number that rises by one with each commit.
+A version is a number that is greater with each commit.
 """
 
 from __future__ import annotations

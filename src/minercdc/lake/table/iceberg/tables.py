@@ -1,7 +1,7 @@
 """The format Iceberg: a lake table is `<catalog>.SCHEMA.TABLE`; the lake's own records are in namespace `_minercdc_<connector>`.
 
-A version is the sequence number of a snapshot, which rises by one with each commit of data; a change of columns alone makes none. What a
-commit says of its table, and the table's mode, stand in the snapshot's summary, since a table's properties have no versions.
+A version is a snapshot (`snapshots.version_of`), and is greater with each commit of data; a change of columns alone makes none. What a commit
+says of its table, and the table's mode, stand in the snapshot's summary, since a table's properties have no versions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from minercdc.lake.table.format import (
     source_properties,
 )
 from minercdc.lake.table.iceberg.layout import TAG, Layout, layout_of
-from minercdc.lake.table.iceberg.snapshots import APPLIED, COLUMNS, MODE, NUMBER, WRITER, Snapshots, activate
+from minercdc.lake.table.iceberg.snapshots import APPLIED, COLUMNS, MODE, NUMBER, WRITER, Snapshots, activate, version_of
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.statements import comment_statement, fill_statement, no_rows, step_statement
 from minercdc.lake.table.widening import precision_of
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame, SparkSession
 
+_MODE_PROPERTY = "minercdc.lake.mode"  # of a table as it was made: another program may expire the snapshot that says it
 _CLUSTERED = "minercdc.lake.cluster"  # property of a table: the columns by which it is sorted when it is compacted
 _SUMMARY = "spark.sql.iceberg.snapshot-property."
 _PROPERTIES: Final[Mapping[str, str]] = {
@@ -304,7 +305,8 @@ class IcebergTable(_Table):
 
     def mode(self, version: int | None = None) -> Mode:
         """See `LakeTable`."""
-        return cast(Mode, self._snapshots().said(MODE, version) or "mirror")
+        found = self._snapshots()
+        return cast(Mode, found.said(MODE, version) or found.table.properties().get(_MODE_PROPERTY) or "mirror")
 
     def comment(self) -> str:
         """See `LakeTable`."""
@@ -322,7 +324,8 @@ class IcebergTable(_Table):
         """See `LakeTable`."""
         rows.select(*commented(columns), CDC).createOrReplaceTempView("minercdc_rows")
         self._make_namespace()
-        properties = ", ".join(f"'{name}' = {literal(value)}" for name, value in self._properties.items())
+        given = {**self._properties, _MODE_PROPERTY: mode}
+        properties = ", ".join(f"'{name}' = {literal(value)}" for name, value in given.items())
         parts = self._layout.partitioned_by(self.name, columns)
         with self._saying(applied, mode):
             self._spark.sql(
@@ -375,6 +378,13 @@ class IcebergTable(_Table):
         """Delete all rows."""
         self._spark.sql(f"DELETE FROM {self.name}")
 
+    def newest_version(self) -> int:
+        """See `LakeTable`."""
+        if not self.exists():
+            return NO_TABLE
+        newest = self._snapshots().newest
+        return 0 if newest is None else version_of(newest)
+
     def is_empty(self) -> bool:
         """See `LakeTable`."""
         return bool(self.read().isEmpty())
@@ -418,23 +428,31 @@ class IcebergTable(_Table):
         return Applied.from_json(self._snapshots().said(APPLIED))
 
     def version(self) -> int:
-        """See `LakeTable`. A change of columns alone makes no snapshot, and a snapshot is read with its own columns: an empty one is made
-        that has the present ones."""
+        """See `LakeTable`."""
+        found = self._in_present_columns()
+        return NO_TABLE if found is None else version_of(found.newest)
+
+    def _in_present_columns(self) -> Snapshots | None:
+        """The table's snapshots; None for no table. A change of columns alone makes none, and a snapshot is read with its own columns: an empty
+        one is made that has the present ones."""
         if not self.exists():
-            return NO_TABLE
+            return None
         found = self._snapshots()
-        if found.newest is None or found.newest.schemaId() != found.table.schema().schemaId():
-            found.table.newFastAppend().set(COLUMNS, "true").commit()
-        return self.newest_version()
+        if found.newest is not None and found.newest.schemaId() == found.table.schema().schemaId():
+            return found
+        found.table.newFastAppend().set(COLUMNS, "true").commit()
+        return self._snapshots()
 
     def reached(self, applied: Applied) -> int:
         """See `LakeTable`. The tag is not made by the commits themselves: that of a TRUNCATE alone says the SCN before it, and a kill may come
-        after any. A later version at the same SCN takes the tag over."""
-        version = self.version()
-        if self._layout.tags and version > 0:
-            tag, snapshot = quoted(f"{TAG}{applied.scn}"), self._snapshots().of_version(version).snapshotId()
-            self._spark.sql(f"ALTER TABLE {self.name} CREATE OR REPLACE TAG {tag} AS OF VERSION {snapshot}")
-        return version
+        after any. A later version at the same SCN takes the tag over. What another process has committed since, up to a later SCN, is none."""
+        if (found := self._in_present_columns()) is None:
+            return NO_TABLE
+        snapshot = found.up_to(applied)
+        if self._layout.tags:
+            tag = quoted(f"{TAG}{applied.scn}")
+            self._spark.sql(f"ALTER TABLE {self.name} CREATE OR REPLACE TAG {tag} AS OF VERSION {snapshot.snapshotId()}")
+        return version_of(snapshot)
 
     def rewritten(self, version: int) -> int:
         """See `LakeTable`."""
