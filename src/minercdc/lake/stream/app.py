@@ -13,6 +13,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.urls import without_secrets
 from minercdc.errors import DeliveryError, LakeError
 from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.merge.attempts import cause_of
@@ -338,11 +339,10 @@ class Lake:
 
 
 def first_cause(text: str) -> str:
-    """The last line of a Spark error's text that names an error of ours, as from foreachBatch; else its first one."""
+    """The last line of a Spark error's text that names an error of ours, as from foreachBatch; else its first one, without the secrets of URLs."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return next(
-        (line for line in reversed(lines) if line.startswith("minercdc.errors.")), lines[0] if lines else "no message"
-    )
+    ours = (line for line in reversed(lines) if line.startswith("minercdc.errors."))
+    return next(ours, without_secrets(lines[0]) if lines else "no message")
 
 
 def own_cause(text: str) -> str:
