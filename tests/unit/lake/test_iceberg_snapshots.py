@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from minercdc.errors import LakeError
+from minercdc.lake.table.format import Applied
 from minercdc.lake.table.iceberg.snapshots import APPLIED, REWRITE, Snapshots, version_of
 
 
@@ -140,3 +141,25 @@ def test_a_version_that_another_process_wrote_over_is_not_the_one_of_its_number(
     found, _ = snapshots([there, after])
     assert found.rewritten(version_of(lost)) == version_of(lost)
     assert found.rewritten(version_of(there)) == version_of(after)
+
+
+def test_the_version_of_an_scn_has_nothing_of_a_later_one() -> None:
+    """What another process commits beside a merge, and what a kill leaves half done, is none; files that are joined, and columns, are."""
+
+    def said(scn: int) -> dict[str, str]:
+        return {APPLIED: Applied(scn, 1).to_json()}
+
+    line = [
+        Snapshot(1, None, said=said(5)),
+        Snapshot(2, 1),  # half of what makes the next one
+        Snapshot(3, 2, said=said(6)),
+        Snapshot(4, 3, operation_=REWRITE, said=said(5)),  # that began before
+        Snapshot(5, 4),
+    ]
+    found, _ = snapshots(line)
+    assert found.up_to(Applied(6, 1)) is line[4]
+    assert found.up_to(Applied(7, 1)) is line[4]  # it took no commit
+    assert found.up_to(Applied(5, 1)) is line[1]
+    assert found.first_of(Applied(6, 1)) is line[2]
+    assert found.first_of(Applied(9, 1)) is line[4]
+    assert snapshots(line[:4])[0].up_to(Applied(6, 1)) is line[3]

@@ -126,7 +126,7 @@ class Merger:
                 continue
             known = self._state.applied(table.name)
             if applied is not None and (applied.scn, applied.batch) > (known.scn, known.batch):
-                entry = _merged(table.name, applied, found)
+                entry = Entry("table", table.name, found.reached(applied, first=True), applied.scn, applied.batch)
                 self._state_table.append([entry])
                 self._state.follow(entry)
 
@@ -435,7 +435,7 @@ class Merger:
         applied = self._state.applied(table.name)
         arrivals = self._arrivals.of(table.topic)
         if self._is_gone(table):
-            yield Entry("table", table.name, NO_TABLE)
+            self._news.append(Entry("table", table.name, NO_TABLE))  # recorded also where the merge fails
             applied, arrivals = Applied(), self._log.arrivals(f"topic = {literal(table.topic)}")
         elif (found := self._changed(lake, table)) is not None:
             applied, arrivals = found, self._log.arrivals(f"topic = {literal(table.topic)}")

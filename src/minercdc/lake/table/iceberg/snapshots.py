@@ -116,6 +116,17 @@ class Snapshots:
                 found = None
         return found or self.newest
 
+    def first_of(self, applied: Applied) -> Any:
+        """The first snapshot that says `applied`, of those since another one was said; the newest one where none does. There is one."""
+        found = None
+        for one in self.back():
+            said = Applied.from_json(one.summary().get(APPLIED))
+            if said == applied:
+                found = one
+            elif said is not None and str(one.operation()) != REWRITE:
+                break
+        return found or self.newest
+
     def rewritten(self, version: int) -> int:
         """See `LakeTable`."""
         return _rewritten(map(self._version, self.back()), version)

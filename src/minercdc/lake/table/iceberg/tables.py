@@ -30,9 +30,11 @@ from minercdc.lake.table.format import (
     LastChanges,
     LogTable,
     Once,
+    Overtaken,
     RowsAsked,
     columns_of,
     commented,
+    refuse_overtaken,
     source_properties,
 )
 from minercdc.lake.table.iceberg.layout import TAG, Layout, layout_of
@@ -396,12 +398,20 @@ class IcebergTable(_Table):
         found = self._snapshots().of_version(version)
         return self._spark.sql(f"SELECT * FROM {self.name} VERSION AS OF {found.snapshotId()}")
 
-    def append(self, rows: DataFrame, applied: Applied) -> None:
-        """See `LakeTable`."""
-        with _saying(rows.sparkSession, {APPLIED: applied.to_json()}):
-            rows.writeTo(self.name).append()
+    def append(self, rows: DataFrame, applied: Applied | None, *, known: Applied | None = None) -> None:
+        """See `LakeTable`. Iceberg appends to whatever is there; an overwriting, of no row, is refused where the table was made again."""
+        writer = rows.writeTo(self.name)
+        with _saying(rows.sparkSession, {} if applied is None else {APPLIED: applied.to_json()}):
+            if known is None or (found := self._snapshots()).newest is None:
+                writer.append()
+                return
+            refuse_overtaken(self.name, Applied.from_json(found.said(APPLIED)), known)
+            from pyspark.sql.functions import lit
 
-    def update(self, sets: str, where: str, applied: Applied) -> None:
+            writer = writer.option("isolation-level", "serializable")
+            writer.option("validate-from-snapshot-id", str(found.newest.snapshotId())).overwrite(lit(False))
+
+    def update(self, sets: str, where: str, applied: Applied | None) -> None:
         """See `LakeTable`."""
         with self._saying(applied):
             self._spark.sql(f"UPDATE {self.name} SET {sets} WHERE {where}")
@@ -443,12 +453,12 @@ class IcebergTable(_Table):
         found.table.newFastAppend().set(COLUMNS, "true").commit()
         return self._snapshots()
 
-    def reached(self, applied: Applied) -> int:
-        """See `LakeTable`. The tag is not made by the commits themselves: that of a TRUNCATE alone says the SCN before it, and a kill may come
-        after any. A later version at the same SCN takes the tag over. What another process has committed since, up to a later SCN, is none."""
+    def reached(self, applied: Applied, *, first: bool = False) -> int:
+        """See `LakeTable`. The tag is not made by the commits themselves, since a kill may come after any. A later version at the same SCN takes
+        the tag over; what another process has committed since, up to a later SCN, does not."""
         if (found := self._in_present_columns()) is None:
             return NO_TABLE
-        snapshot = found.up_to(applied)
+        snapshot = found.first_of(applied) if first else found.up_to(applied)
         if self._layout.tags:
             tag = quoted(f"{TAG}{applied.scn}")
             self._spark.sql(f"ALTER TABLE {self.name} CREATE OR REPLACE TAG {tag} AS OF VERSION {snapshot.snapshotId()}")
@@ -473,8 +483,9 @@ class IcebergTable(_Table):
         order = self._layout.order(self.columns() or [], self.clustering())
         self._rewrite(age, order, (APPLIED, MODE), kept)
 
-    def _saying(self, applied: Applied, mode: Mode | None = None) -> AbstractContextManager[None]:
-        return _saying(self._spark, {APPLIED: applied.to_json()} | ({} if mode is None else {MODE: mode}))
+    def _saying(self, applied: Applied | None, mode: Mode | None = None) -> AbstractContextManager[None]:
+        said = {APPLIED: None if applied is None else applied.to_json(), MODE: mode}
+        return _saying(self._spark, {member: text for member, text in said.items() if text is not None})
 
 
 def promotes(old: str, new: str) -> bool:
@@ -524,7 +535,7 @@ class Iceberg:
     def is_conflict(self, error: BaseException) -> bool:
         """See `TableFormat`: what was read is not what is there when it is committed."""
         conflicts = ("ValidationException", "CommitFailedException")
-        return any(name in str(error) for name in conflicts)
+        return isinstance(error, Overtaken) or any(name in str(error) for name in conflicts)
 
 
 def catalog_settings(config: ConnectorConfig) -> dict[str, str]:
