@@ -19,6 +19,7 @@ from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.merge.attempts import cause_of
 from minercdc.lake.merge.scheduler import Merger
 from minercdc.lake.read.avro import AvroTopics
+from minercdc.lake.read.skipped import warn_of_skipped
 from minercdc.lake.spark.own_sessions import prefer_few_partitions, prefer_zstd
 from minercdc.lake.spark.session import refuse_session
 from minercdc.lake.stream.checkpoint import Checkpoint
@@ -66,6 +67,7 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     refuse_unsupported_modes(config.values)
     refuse_unread_sinks(config)
     claim(spark, config, first=lambda: _refuse_without_log(spark, config))
+    warn_of_skipped(config)
     return Lake(spark, config)
 
 
