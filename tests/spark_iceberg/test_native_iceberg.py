@@ -19,7 +19,7 @@ from minercdc.lake.merge.modes import MODES, soft_clear
 from minercdc.lake.merge.rows import CDC_TYPE, Clear
 from minercdc.lake.spark.own_sessions import own_session
 from minercdc.lake.table.columns import AddColumn, TableColumn
-from minercdc.lake.table.format import Applied, LakeTable, LastChanges, LogTable, Once, RowsAsked
+from minercdc.lake.table.format import Applied, LakeTable, LastChanges, LogTable, Once, Overtaken, RowsAsked
 from minercdc.lake.table.iceberg.tables import Iceberg
 from minercdc.lake.table.native_iceberg import files, merge
 from minercdc.schema.table import TableId
@@ -57,6 +57,10 @@ def rows_of(*lakes: LakeTable) -> list[list[str]]:
     return [sorted(str(row) for row in one.read().collect()) for one in lakes]
 
 
+def snapshots_of(session: SparkSession, lake: LakeTable) -> int:
+    return int(session.sql(f"SELECT count(1) FROM {lake.name}.snapshots").collect()[0][0])
+
+
 class Both:
     """A table that the driver's process merges, and one that Spark does."""
 
@@ -82,9 +86,9 @@ class Both:
             self._merge(self._chance.choice(there))
 
     def _merge(self, changes: LastChanges) -> None:
-        applied, before = Applied(self._scn, self._scn // 10), self.ours.newest_version()
+        applied, before = Applied(self._scn, self._scn // 10), snapshots_of(self._session, self.ours)
         assert self.ours.merge_rows(changes, applied)
-        assert self.ours.newest_version() <= before + 1
+        assert snapshots_of(self._session, self.ours) <= before + 1
         merged_by_spark(self._session, self.theirs, changes, applied)
 
     def merge_by_spark(self) -> None:
@@ -162,6 +166,34 @@ def test_all_changes_are_those_of_append_in_spark(session: SparkSession, lakes: 
     ours, theirs = rows_of(*both)
     assert ours == theirs
     assert (both[0].mode(), both[0].applied()) == ("append", Applied(20, 1))
+    more = changes_of(chance, COLUMNS, [], 30, 9)._replace(mode="append", known=Applied(10, 1))
+    with pytest.raises(Overtaken, match="from SCN 10 to 20"):
+        both[0].merge_rows(more, Applied(30, 1))
+    assert rows_of(both[0]) == [ours]
+
+
+@pytest.mark.parametrize("of_other", ["rows", "table"])
+def test_rows_are_not_appended_to_what_another_process_has_made(
+    lakes: Lakes, iceberg: Callable[..., Iceberg], monkeypatch: pytest.MonkeyPatch, of_other: str
+) -> None:
+    """As by `lake rebuild`, whose table has the same changes."""
+    lake, cdc_type = lakes(), MODES["append"].cdc_type
+    lake.create(COLUMNS, cdc_type, "append", Applied())
+    changes = changes_of(random.Random(1), COLUMNS, [], 10)._replace(mode="append", known=Applied())
+    written = files.IcebergFiles.new_rows
+
+    def late(self: Any, *given: Any) -> Any:
+        monkeypatch.undo()
+        if of_other == "table":
+            lakes().create(COLUMNS, cdc_type, "append", Applied())
+        assert lakes().merge_rows(changes, Applied(10, 1))
+        return written(self, *given)
+
+    monkeypatch.setattr(files.IcebergFiles, "new_rows", late)
+    with pytest.raises(Exception, match="ValidationException") as raised:
+        lake.merge_rows(changes, Applied(10, 1))
+    assert iceberg().is_conflict(raised.value)
+    assert lake.read().count() == changes.rows.num_rows
 
 
 def test_a_query_passes_over_no_file_that_has_its_rows(session: SparkSession, lakes: Lakes) -> None:
@@ -209,8 +241,9 @@ def test_no_merge_takes_a_spark_job(session: SparkSession, lakes: Lakes) -> None
     assert not lake.create_of(changes_of(chance, COLUMNS, ["ID"], 1), CDC_TYPE, Applied(1, 1))
     for scn in range(2, 10):
         assert lake.merge_rows(changes_of(chance, COLUMNS, ["ID"], scn), Applied(scn, 1))
-    assert (lake.applied(), lake.newest_version(), len(lake.columns() or ())) == (Applied(9, 1), 9, len(COLUMNS))
+    assert (lake.applied(), len(lake.columns() or ())) == (Applied(9, 1), len(COLUMNS))
     assert jobs_of(session) == before
+    assert snapshots_of(session, lake) == 9
     assert session.table(lake.name).schema == session.table(by_spark(lakes).name).schema
     deletes = session.sql(f"SELECT count(1) FROM {lake.name}.delete_files").collect()[0][0]
     data = session.sql(f"SELECT count(1) FROM {lake.name}.files WHERE content = 0").collect()[0][0]

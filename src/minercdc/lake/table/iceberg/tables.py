@@ -1,7 +1,7 @@
 """The format Iceberg: a lake table is `<catalog>.SCHEMA.TABLE`; the lake's own records are in namespace `_minercdc_<connector>`.
 
-A version is the sequence number of a snapshot, which rises by one with each commit of data; a change of columns alone makes none. What a
-commit says of its table, and the table's mode, stand in the snapshot's summary, since a table's properties have no versions.
+A version is a snapshot (`snapshots.version_of`), and is greater with each commit of data; a change of columns alone makes none. What a commit
+says of its table, and the table's mode, stand in the snapshot's summary, since a table's properties have no versions.
 """
 
 from __future__ import annotations
@@ -32,13 +32,15 @@ from minercdc.lake.table.format import (
     LastChanges,
     LogTable,
     Once,
+    Overtaken,
     RowsAsked,
     columns_of,
     commented,
+    refuse_overtaken,
     source_properties,
 )
 from minercdc.lake.table.iceberg.layout import TAG, Layout, layout_of
-from minercdc.lake.table.iceberg.snapshots import APPLIED, COLUMNS, MODE, NUMBER, REWRITE, WRITER, Snapshots, activate
+from minercdc.lake.table.iceberg.snapshots import APPLIED, COLUMNS, MODE, NUMBER, WRITER, Snapshots, activate, version_of
 from minercdc.lake.table.native_iceberg.append import IcebergAppend, in_fields, schema_of_rows
 from minercdc.lake.table.native_iceberg.create import IcebergCreate
 from minercdc.lake.table.native_iceberg.merge import IcebergMerge, first_rows
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame, SparkSession
 
+_MODE_PROPERTY = "minercdc.lake.mode"  # of a table as it was made: another program may expire the snapshot that says it
 _CLUSTERED = "minercdc.lake.cluster"  # property of a table: the columns by which it is sorted when it is compacted
 _SUMMARY = "spark.sql.iceberg.snapshot-property."
 _PROPERTIES: Final[Mapping[str, str]] = {
@@ -339,7 +342,8 @@ class IcebergTable(_Table):
 
     def mode(self, version: int | None = None) -> Mode:
         """See `LakeTable`."""
-        return cast(Mode, self._snapshots().said(MODE, version) or "mirror")
+        found = self._snapshots()
+        return cast(Mode, found.said(MODE, version) or found.table.properties().get(_MODE_PROPERTY) or "mirror")
 
     def comment(self) -> str:
         """See `LakeTable`."""
@@ -357,7 +361,8 @@ class IcebergTable(_Table):
         """See `LakeTable`."""
         rows.select(*commented(columns), CDC).createOrReplaceTempView("minercdc_rows")
         self._make_namespace()
-        properties = ", ".join(f"'{name}' = {literal(value)}" for name, value in self._properties.items())
+        given = {**self._properties, _MODE_PROPERTY: mode}
+        properties = ", ".join(f"'{name}' = {literal(value)}" for name, value in given.items())
         parts = self._layout.partitioned_by(self.name, columns)
         with self._saying(applied, mode):
             self._spark.sql(
@@ -410,6 +415,13 @@ class IcebergTable(_Table):
         """Delete all rows."""
         self._spark.sql(f"DELETE FROM {self.name}")
 
+    def newest_version(self) -> int:
+        """See `LakeTable`."""
+        if not self.exists():
+            return NO_TABLE
+        newest = self._snapshots().newest
+        return 0 if newest is None else version_of(newest)
+
     def is_empty(self) -> bool:
         """See `LakeTable`."""
         return bool(self.read().isEmpty())
@@ -421,12 +433,20 @@ class IcebergTable(_Table):
         found = self._snapshots().of_version(version)
         return self._spark.sql(f"SELECT * FROM {self.name} VERSION AS OF {found.snapshotId()}")
 
-    def append(self, rows: DataFrame, applied: Applied) -> None:
-        """See `LakeTable`."""
-        with _saying(rows.sparkSession, {APPLIED: applied.to_json()}):
-            rows.writeTo(self.name).append()
+    def append(self, rows: DataFrame, applied: Applied | None, *, known: Applied | None = None) -> None:
+        """See `LakeTable`. Iceberg appends to whatever is there; an overwriting, of no row, is refused where the table was made again."""
+        writer = rows.writeTo(self.name)
+        with _saying(rows.sparkSession, {} if applied is None else {APPLIED: applied.to_json()}):
+            if known is None or (found := self._snapshots()).newest is None:
+                writer.append()
+                return
+            refuse_overtaken(self.name, Applied.from_json(found.said(APPLIED)), known)
+            from pyspark.sql.functions import lit
 
-    def update(self, sets: str, where: str, applied: Applied) -> None:
+            writer = writer.option("isolation-level", "serializable")
+            writer.option("validate-from-snapshot-id", str(found.newest.snapshotId())).overwrite(lit(False))
+
+    def update(self, sets: str, where: str, applied: Applied | None) -> None:
         """See `LakeTable`."""
         with self._saying(applied):
             self._spark.sql(f"UPDATE {self.name} SET {sets} WHERE {where}")
@@ -447,15 +467,18 @@ class IcebergTable(_Table):
         with self._catalog.reached():
             said = {APPLIED: applied.to_json(), MODE: changes.mode}
             making = IcebergCreate(self._spark, self._catalog.name)
-            return making.run(self._path, schema, self._properties, partial(first_rows, changes), said)
+            properties = {**self._properties, _MODE_PROPERTY: changes.mode}
+            return making.run(self._path, schema, properties, partial(first_rows, changes), said)
 
     def merge_rows(self, changes: LastChanges, applied: Applied) -> bool:
         """See `LakeTable`."""
         if find_spec("pyarrow") is None:
             return False
         with self._catalog.reached():
-            table = self._snapshots().table
-            return IcebergMerge(self._spark, table, {APPLIED: applied.to_json()}).run(changes)
+            found = self._snapshots()
+            if changes.mode == "append":
+                refuse_overtaken(self.name, Applied.from_json(found.said(APPLIED)), changes.known)
+            return IcebergMerge(self._spark, found.table, {APPLIED: applied.to_json()}).run(changes)
 
     def applied(self) -> Applied | None:
         """See `LakeTable`. Raises LakeError where the table is of another lake, whose commits say how far that one is."""
@@ -463,36 +486,35 @@ class IcebergTable(_Table):
         return Applied.from_json(self._snapshots().said(APPLIED))
 
     def version(self) -> int:
-        """See `LakeTable`. A change of columns alone makes no snapshot, and a snapshot is read with its own columns: an empty one is made
-        that has the present ones."""
-        if not self.exists():
-            return NO_TABLE
-        found = self._snapshots()
-        if found.newest is None or found.newest.schemaId() != found.table.schema().schemaId():
-            found.table.newFastAppend().set(COLUMNS, "true").commit()
-        return self.newest_version()
+        """See `LakeTable`."""
+        found = self._in_present_columns()
+        return NO_TABLE if found is None else version_of(found.newest)
 
-    def reached(self, applied: Applied) -> int:
-        """See `LakeTable`. The tag is not made by the commits themselves: that of a TRUNCATE alone says the SCN before it, and a kill may come
-        after any. A later version at the same SCN takes the tag over."""
-        version = self.version()
-        if self._layout.tags and version > 0:
-            tag, snapshot = quoted(f"{TAG}{applied.scn}"), self._snapshots().of_version(version).snapshotId()
-            self._spark.sql(f"ALTER TABLE {self.name} CREATE OR REPLACE TAG {tag} AS OF VERSION {snapshot}")
-        return version
+    def _in_present_columns(self) -> Snapshots | None:
+        """The table's snapshots; None for no table. A change of columns alone makes none, and a snapshot is read with its own columns: an empty
+        one is made that has the present ones."""
+        if not self.exists():
+            return None
+        found = self._snapshots()
+        if found.newest is not None and found.newest.schemaId() == found.table.schema().schemaId():
+            return found
+        found.table.newFastAppend().set(COLUMNS, "true").commit()
+        return self._snapshots()
+
+    def reached(self, applied: Applied, *, first: bool = False) -> int:
+        """See `LakeTable`. The tag is not made by the commits themselves, since a kill may come after any. A later version at the same SCN takes
+        the tag over; what another process has committed since, up to a later SCN, does not."""
+        if (found := self._in_present_columns()) is None:
+            return NO_TABLE
+        snapshot = found.first_of(applied) if first else found.up_to(applied)
+        if self._layout.tags:
+            tag = quoted(f"{TAG}{applied.scn}")
+            self._spark.sql(f"ALTER TABLE {self.name} CREATE OR REPLACE TAG {tag} AS OF VERSION {snapshot.snapshotId()}")
+        return version_of(snapshot)
 
     def rewritten(self, version: int) -> int:
         """See `LakeTable`."""
-        later = []
-        for one in self._snapshots().back():
-            if int(one.sequenceNumber()) <= version:
-                break
-            later.append(one)
-        for one in reversed(later):
-            if str(one.operation()) != REWRITE:
-                break
-            version = int(one.sequenceNumber())
-        return version
+        return self._snapshots().rewritten(version)
 
     def clustering(self) -> list[str]:
         """See `LakeTable`. Names that the table has no more are left out."""
@@ -509,8 +531,9 @@ class IcebergTable(_Table):
         order = self._layout.order(self.columns() or [], self.clustering())
         self._rewrite(age, order, (APPLIED, MODE), kept)
 
-    def _saying(self, applied: Applied, mode: Mode | None = None) -> AbstractContextManager[None]:
-        return _saying(self._spark, {APPLIED: applied.to_json()} | ({} if mode is None else {MODE: mode}))
+    def _saying(self, applied: Applied | None, mode: Mode | None = None) -> AbstractContextManager[None]:
+        said = {APPLIED: None if applied is None else applied.to_json(), MODE: mode}
+        return _saying(self._spark, {member: text for member, text in said.items() if text is not None})
 
 
 def promotes(old: str, new: str) -> bool:
@@ -560,7 +583,7 @@ class Iceberg:
     def is_conflict(self, error: BaseException) -> bool:
         """See `TableFormat`: what was read is not what is there when it is committed."""
         conflicts = ("ValidationException", "CommitFailedException")
-        return any(name in str(error) for name in conflicts)
+        return isinstance(error, Overtaken) or any(name in str(error) for name in conflicts)
 
 
 def catalog_settings(config: ConnectorConfig) -> dict[str, str]:

@@ -84,6 +84,7 @@ class DeltaMerge:
         if fields is None or taken is None:
             return False
         if changes.mode == "append":
+            self._transaction.reads_all()  # one that makes the table again meanwhile has them, too
             self._transaction.commit([self._added(taken)], _WRITER, 0, said)
             return True
         if (identity := identity_of(fields, changes)) is None:

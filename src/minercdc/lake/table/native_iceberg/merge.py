@@ -77,16 +77,11 @@ class IcebergMerge:
             return False
         try:
             with unread():
-                if changes.mode == "append":
-                    update = self._table.newAppend().appendFile(self._files.new_rows(taken))
-                else:
-                    identity, newest = identity_of(fields, changes), self._table.currentSnapshot()
-                    if identity is None or newest is None:
-                        return False
-                    change = self._change(fields, identity, changes, taken)
-                    if change is None:
-                        return False
-                    update = self._update(change, int(newest.snapshotId()))
+                newest = self._table.currentSnapshot()
+                change = None if newest is None else self._change(fields, changes, taken)
+                if change is None:
+                    return False
+                update = self._update(change, int(newest.snapshotId()))
         except UnknownRows as error:
             log.debug("Spark merges: %s", error)
             return False
@@ -94,12 +89,14 @@ class IcebergMerge:
             commit(update, self._said)
         return True
 
-    def _change(
-        self, fields: Sequence[FileField], identity: Identity, changes: LastChanges, taken: pa.Table
-    ) -> _Change | None:
+    def _change(self, fields: Sequence[FileField], changes: LastChanges, taken: pa.Table) -> _Change | None:
         """What the merge makes of the table; None where Spark has to find that out."""
         import pyarrow as pa
 
+        if changes.mode == "append":
+            return _Change(taken, [], {})
+        if (identity := identity_of(fields, changes)) is None:
+            return None
         candidates = list(self._files.listed(_bounds(identity, changes)))
         if sum(one.records for one in candidates) > _MOST_ROWS or len(candidates) > _MOST_FILES:
             return None
