@@ -162,7 +162,7 @@ def test_all_changes_are_those_of_append_in_spark(session: SparkSession, lakes: 
     for scn in (10, 20):
         changes = changes_of(chance, COLUMNS, [], scn, 9)._replace(mode="append")
         assert both[0].merge_rows(changes, Applied(scn, 1))
-        merged_by_spark(session, both[1], changes, Applied(scn, 1))
+        merged_by_spark(session, both[1], changes, Applied())
     ours, theirs = rows_of(*both)
     assert ours == theirs
     assert (both[0].mode(), both[0].applied()) == ("append", Applied(20, 1))
@@ -190,7 +190,7 @@ def test_rows_are_not_appended_to_what_another_process_has_made(
         return written(self, *given)
 
     monkeypatch.setattr(files.IcebergFiles, "new_rows", late)
-    with pytest.raises(Exception, match="ValidationException") as raised:
+    with pytest.raises(Exception, match="ValidationException|is not an ancestor") as raised:
         lake.merge_rows(changes, Applied(10, 1))
     assert iceberg().is_conflict(raised.value)
     assert lake.read().count() == changes.rows.num_rows

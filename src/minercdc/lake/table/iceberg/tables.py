@@ -581,8 +581,8 @@ class Iceberg:
         return IcebergLogTable(spark, self._catalog, [self._records, "state"], {**self._properties, **self._owner})
 
     def is_conflict(self, error: BaseException) -> bool:
-        """See `TableFormat`: what was read is not what is there when it is committed."""
-        conflicts = ("ValidationException", "CommitFailedException")
+        """See `TableFormat`: what was read is not what is there when it is committed, or the table was made again meanwhile."""
+        conflicts = ("ValidationException", "CommitFailedException", "is not an ancestor of")
         return isinstance(error, Overtaken) or any(name in str(error) for name in conflicts)
 
 
