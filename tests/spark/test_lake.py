@@ -385,7 +385,7 @@ def test_a_lake_that_is_stopped_at_boundaries_goes_on_without_loss_or_repeat(fol
 def test_tables_are_merged_by_the_driver_and_by_spark(followed: Followed) -> None:
     """By Spark those that are cleared or renamed, lack values, or have records of several versions."""
     left = {"GONE", "LOG", "NEW", "PARTLY", "WIDENED"}
-    assert followed.by_driver == (set(TABLES) - {"WIDENED"} if FORMAT == "delta" else set())
+    assert followed.by_driver == set(TABLES) - {"WIDENED"}
     assert followed.by_spark >= left
 
 

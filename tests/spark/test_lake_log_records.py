@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from tests.spark.connector import Connector
 from tests.spark.histories import Killed
 from tests.spark.lakes import jobs_of
-from tests.spark.reading import FORMAT, frame
+from tests.spark.reading import frame
 from tests.spark.test_lake import A, named
 from tests.spark.test_lake_envelope import NEEDED
 
@@ -201,7 +201,6 @@ def test_the_record_is_read_as_by_spark(spark: SparkSession, tmp_path: Path) -> 
     assert len(here) == 3
 
 
-@pytest.mark.skipif(FORMAT != "delta", reason="Spark reads and merges the others")
 def test_after_a_restart_no_merge_takes_a_spark_job(
     spark: SparkSession,
     config: ConnectorConfig,

@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 from tests.spark.connector import Connector
-from tests.spark.reading import FORMAT
+from tests.spark.histories import killed
+from tests.spark.lakes import synced
+from tests.spark.reading import FORMAT, TABLE
 from tests.spark.test_lake_modes import KEYED, MODES, Source, check
 
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.lake import start
+from minercdc.lake import start, tables
+from minercdc.stream.events import Op
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,3 +95,29 @@ def test_every_mode_outlives_kills_between_its_commits(
     finally:
         lake.stop()
     check(spark, config, source, "KEYED")
+
+
+def test_what_a_kill_leaves_half_done_is_not_read_as_of_the_scn_before(
+    spark: SparkSession, properties: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commit that marks the rows of before a TRUNCATE as deleted, in a step of its own after one that took no commit."""
+    config = parse_properties({**properties, "minercdc.lake.mode": "soft_delete"})
+    connector, table = Connector(config), replace(KEYED, id=KEYED.id._replace(table="HALF"), columns=KEYED.columns[:1])
+    try:
+        connector.structure(table)
+        connector.change(Op.CREATE, None, ("1",), table)
+        connector.commit()
+        synced(spark, config)
+        connector.scn += 5
+        connector.truncate(table)
+        truncated = connector.scn
+        connector.change(Op.CREATE, None, ("2",), table)
+        connector.commit()
+        with killed(monkeypatch, TABLE, "merge", after=False) as calls:
+            synced(spark, config)
+        assert calls
+        synced(spark, config)
+    finally:
+        connector.sink.close()
+    for scn, expected in ((truncated - 1, [1]), (connector.scn, [2])):
+        assert [row["ID"] for row in tables(spark, config, scn)["LAB.HALF"].collect()] == expected

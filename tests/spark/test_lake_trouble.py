@@ -48,12 +48,15 @@ def test_what_is_wrong_with_one_table_stops_only_that_one_and_a_deleted_table_co
     (quarantined,) = [r.getMessage() for r in caplog.records if "quarantined" in r.getMessage()]
     assert "LAB.BAD is quarantined: MC-8001: topic" in quarantined
     assert "holds 1 records that are not change events" in quarantined
+    first = connector.scn
     assert any(f"topic {prefix}.LAB.FOREIGN has the connector's prefix" in r.getMessage() for r in caplog.records)
     shutil.rmtree(Path(config.lake.minercdc_lake_path) / "LAB" / "GOOD")
     connector.change(Op.CREATE, None, ("3",), GOOD)
     connector.commit()
     sync()
     assert lake(spark, config, GOOD) == [{"ID": 1}, {"ID": 3}]
+    # Each of the two was made by one commit, and has one version.
+    assert [row["ID"] for row in tables(spark, config, first)["LAB.GOOD"].collect()] == [1]
     state = format_of(config).state(spark).read()
     assert [r["name"] for r in state.where("kind = 'failed'").select("name").distinct().collect()] == ["LAB.BAD"]
 

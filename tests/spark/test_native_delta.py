@@ -27,7 +27,7 @@ from minercdc.lake.table.columns import AddColumn, DropColumn, RenameColumn, Ste
 from minercdc.lake.table.delta import DeltaTable, is_conflict
 from minercdc.lake.table.delta_features import Features
 from minercdc.lake.table.delta_retention import kept_by_delta
-from minercdc.lake.table.format import Applied, LastChanges, changed_since
+from minercdc.lake.table.format import Applied, LakeTable, LastChanges, changed_since
 from minercdc.lake.table.native_delta import deletion_vectors, merge
 from minercdc.lake.table.native_delta.deletion_vectors import UnknownVector, read_vector, write_vectors
 from minercdc.lake.table.native_delta.log import LiveFiles
@@ -108,7 +108,7 @@ def changes_of(chance: random.Random, columns: list[TableColumn], key: list[str]
     return LastChanges(pa.Table.from_pylist(found, pa.schema(list(types.items()))), columns, key)
 
 
-def merged_by_spark(spark: SparkSession, lake: DeltaTable, changes: LastChanges, applied: Applied) -> None:
+def merged_by_spark(spark: SparkSession, lake: LakeTable, changes: LastChanges, applied: Applied) -> None:
     kinds = [
         f"{name} {sql_type(kind)}" for name, kind in zip(changes.rows.column_names, changes.rows.schema.types, strict=True)
     ]

@@ -17,9 +17,10 @@ from pyroaring import BitMap64
 
 from minercdc.lake.merge.rows import CDC_TYPE
 from minercdc.lake.table.columns import CDC, TableColumn
+from minercdc.lake.table.native.fields import FileField
 from minercdc.lake.table.native_delta.data_file import added
 from minercdc.lake.table.native_delta.deletion_vectors import read_vector
-from minercdc.lake.table.native_delta.schema import DeltaField, fields_of, schema_of, statistics_of
+from minercdc.lake.table.native_delta.schema import fields_of, schema_of, statistics_of
 
 VECTORS = "delta.enableDeletionVectors"
 _MAPPING = "delta.columnMapping.mode"
@@ -82,7 +83,7 @@ class Directory:
         self.commit(adds)
 
     @property
-    def fields(self) -> tuple[DeltaField, ...]:
+    def fields(self) -> tuple[FileField, ...]:
         found = fields_of(json.dumps({"fields": self._fields}))
         assert found is not None
         return found
@@ -277,7 +278,7 @@ class Transaction:
     def properties(self) -> Mapping[str, str]:
         return self._table.properties
 
-    def plain_fields(self) -> tuple[DeltaField, ...]:
+    def plain_fields(self) -> tuple[FileField, ...]:
         return self._table.fields
 
     def give(self, properties: Mapping[str, str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import MagicMock
 
 import pytest
 from tests.unit.lake.properties import PROPERTIES, SEVERAL
@@ -10,9 +11,10 @@ from tests.unit.lake.test_pending import TABLE, arrival, history
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError
+from minercdc.lake.merge import modes
 from minercdc.lake.merge.modes import MODES, modes_of, soft_clauses, soft_matches, version_clauses
 from minercdc.lake.merge.pending import clearings, pending, stages
-from minercdc.lake.merge.rows import Clear, matches
+from minercdc.lake.merge.rows import Clear, MergeStep, matches
 from minercdc.lake.merge.table_merge import key_since, rekeyings
 from minercdc.lake.read.decode import RowDecoder
 from minercdc.lake.table.columns import TableColumn
@@ -129,3 +131,22 @@ def test_modes_that_keep_what_is_deleted() -> None:
         "append": "change",
         "scd2": "commit",
     }
+
+
+@pytest.mark.parametrize("mode", ["soft_delete", "append", "scd2"])
+def test_a_commit_that_does_half_of_a_step_says_nothing_of_how_far_the_table_is(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a kill its version would be read as that of the SCN before the TRUNCATE."""
+    for name in ("versions_of", "known_versions"):
+        monkeypatch.setattr(modes, name, MagicMock())
+    lake, goal = MagicMock(), Applied(30, 2)
+    lake.is_empty.return_value = False
+    step = MergeStep(
+        [TableColumn("ID", "INT", "ID@1")], ["ID@1"], 0, Clear(20, 7, read=False), True, False, Applied(10, 1), goal
+    )
+    (found,) = [one for one in MODES.values() if one.name == mode]
+    found.merge(lake, MagicMock(), step)
+    halves = [*lake.update.call_args_list, *lake.append.call_args_list]
+    assert [call.args[-1] for call in halves] == [None]
+    assert [call.args[-1] for call in lake.merge.call_args_list] == [goal]

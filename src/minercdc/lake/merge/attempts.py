@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
+from minercdc.config.urls import without_secrets
 from minercdc.errors import MinerCdcError
 
 _ATTEMPTS = 6
@@ -26,9 +27,10 @@ def attempts(is_conflict: Callable[[BaseException], bool]) -> Retrying:
 
 
 def cause_of(error: BaseException) -> str:
-    """The cause in one line: the message of our own error; else the last `Caused by:` of a Java error, or its first line."""
+    """The cause in one line: the message of our own error; else the last `Caused by:` of a Java error, or its first line. It is recorded, and
+    shown: without the secrets of URLs, such as the address of a JDBC catalog, that Java's messages repeat."""
     if isinstance(error, MinerCdcError):
         return " ".join(line.strip() for line in str(error).splitlines())
     causes = [line.strip() for line in str(error).splitlines() if line.strip().startswith("Caused by: ")]
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return causes[-1].removeprefix("Caused by: ") if causes else first
+    return without_secrets(causes[-1].removeprefix("Caused by: ") if causes else first)

@@ -38,7 +38,7 @@ from minercdc.lake.merge.rows import (
 )
 from minercdc.lake.spark.sql import literal, quoted
 from minercdc.lake.table.columns import CDC, TableColumn
-from minercdc.lake.table.format import Applied, LakeTable
+from minercdc.lake.table.format import LakeTable
 from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import TableId
 
@@ -106,7 +106,7 @@ class SoftDelete(TableMode):
         clear = step.clear
         if clear is not None and (changes is None or not clear.read):
             sets = f"{CDC} = {soft_clear(clear)}"
-            lake.update(sets, f"NOT {CDC}.deleted", step.goal if changes is None else step.applied)
+            lake.update(sets, f"NOT {CDC}.deleted", step.goal if changes is None else None)
             clear = None
         if changes is not None:
             on = f"{matches(step.target, step.key)} AND {soft_matches(step.key_since)}"
@@ -176,9 +176,7 @@ class Append(TableMode):
         flat = flat.crossJoin(broadcast(begun)).where("op <> 't' AND commit_scn >= begun").drop("begun")
         return as_rows(latest_rows(flat, identity(key), unplaced=True).where("op <> 'd'"), target)
 
-    def rekey(
-        self, lake: LakeTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear, applied: Applied
-    ) -> None:
+    def rekey(self, lake: LakeTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear) -> None:
         """Append a `t` row and the source's rows, as those of a snapshot: the new key finds no row under the old one.
         Nothing is done where that was done before a kill."""
         if _is_cleared(lake, begins):
@@ -187,7 +185,7 @@ class Append(TableMode):
         again = f"named_struct({_again(begins, 'r')}, 'row_id', {CDC}.row_id) AS {CDC}"
         names = [quoted(column.name) for column in target]
         present = self.current(rows, target, key).selectExpr(*names, again)
-        lake.append(cleared(rows, target, begins).unionByName(present), applied)
+        lake.append(cleared(rows, target, begins).unionByName(present), None)
 
     def rows(self, changes: DataFrame, step: MergeStep) -> DataFrame:
         """A row for each change."""
@@ -199,7 +197,7 @@ class Append(TableMode):
         rows = [] if changes is None else [self.rows(changes, step)]
         if clear is not None and not lake.is_empty() and not _is_cleared(lake, clear):
             if changes is not None and step.late:
-                lake.append(cleared(lake.read(), step.target, clear), step.applied)
+                lake.append(cleared(lake.read(), step.target, clear), None)
             else:
                 rows.append(cleared(lake.read(), step.target, clear))
         if changes is not None and step.late:
@@ -207,7 +205,7 @@ class Append(TableMode):
             values = insert_of(step.target, change_struct("c."))
             lake.merge(changes, f"{same} AND {matches(step.target, step.key)}", f"WHEN NOT MATCHED THEN {values}", step.goal)
         elif rows:
-            lake.append(rows[0] if len(rows) == 1 else rows[0].unionByName(rows[1]), step.goal)
+            lake.append(rows[0] if len(rows) == 1 else rows[0].unionByName(rows[1]), step.goal, known=step.applied)
 
 
 def _is_cleared(lake: LakeTable, clear: Clear) -> bool:
@@ -260,7 +258,7 @@ class Scd2(TableMode):
         clear = step.clear
         if clear is not None and (changes is None or not clear.read):
             sets = f"{CDC}.valid_to = {clear.time()}, {CDC}.valid_to_scn = {clear.scn}L"
-            lake.update(sets, _OPEN, step.goal if changes is None else step.applied)
+            lake.update(sets, _OPEN, step.goal if changes is None else None)
             clear = None
         if changes is not None:
             step = replace(step, clear=clear)

@@ -52,7 +52,8 @@ class MergeStep:
     :param clear: rows that went, and are cleared before the changes are merged; None for none.
     :param late: some of the changes may be in the table already.
     :param read: some of the changes are rows that a snapshot read.
-    :param applied, goal: how far the table is before it, and after it.
+    :param applied: how far the table is before it; None where it may be brought further meanwhile.
+    :param goal: how far it is after it.
     """
 
     target: Sequence[TableColumn]
@@ -61,7 +62,7 @@ class MergeStep:
     clear: Clear | None
     late: bool
     read: bool
-    applied: Applied
+    applied: Applied | None
     goal: Applied
 
 
@@ -85,15 +86,12 @@ class TableMode(Protocol):
         :param key: ids of the key's columns; empty when the ROWID identifies rows.
         """
 
-    def rekey(
-        self, lake: LakeTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear, applied: Applied
-    ) -> None:
+    def rekey(self, lake: LakeTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear) -> None:
         """Prepare the table for changes under another key. By default nothing is done.
 
         :param target: columns of the lake table.
         :param key: ids of the columns of the key until now; empty for the ROWID.
         :param begins: the SCN from which on it is another one, as a clear.
-        :param applied: how far the table is; the commit says it.
         """
         return
 

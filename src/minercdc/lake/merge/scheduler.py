@@ -119,18 +119,20 @@ class Merger:
                 continue
             found = self._format.table(self._spark, table.table)
             try:
-                applied = None if self._is_gone(table) or found.columns() is None else found.applied()
+                if is_gone := self._is_gone(table):
+                    self._state_table.append([Entry("table", table.name, NO_TABLE)])
+                applied = None if is_gone or found.columns() is None else found.applied()
             except LakeError:  # merging it says why
                 continue
             known = self._state.applied(table.name)
             if applied is not None and (applied.scn, applied.batch) > (known.scn, known.batch):
-                entry = _merged(table.name, applied, found)
+                entry = Entry("table", table.name, found.reached(applied, first=True), applied.scn, applied.batch)
                 self._state_table.append([entry])
                 self._state.follow(entry)
 
     def _is_gone(self, table: TableHistory) -> bool:
         """Whether a lake table was deleted; it is forgotten then, with a warning, to be merged again from the begin of
-        the change log."""
+        the change log. That it is gone is to be recorded: the versions of another one may have the same numbers."""
         entry = self._state.tables.get(table.name)
         if entry is None or entry.version == NO_TABLE or self._format.table(self._spark, table.table).exists():
             return False
@@ -304,17 +306,32 @@ class Merger:
         with self._lock:
             entries = self._state_table.of_others()
         for entry in entries:
-            if entry.kind == "table" and self._is_news(entry):
-                log.info("%s was read again: it is at SCN %s now", entry.name, entry.scn)
-                self._state.follow(entry)
-                if (table := self._history.find(entry.name)) is not None:  # some were forgotten as merged
-                    self._arrivals.replace(table.topic, self._log.arrivals(f"topic = {literal(table.topic)}"))
+            if entry.kind == "table":
+                self._follow_table(entry)
             elif entry.kind in NOTED:
                 self._state.follow(entry)
 
+    def _follow_table(self, entry: Entry) -> None:
+        """Follow what another process recorded of a table, as the table says it: this lake may have merged changes since, or meanwhile."""
+        table, is_there = self._history.find(entry.name), False
+        if table is not None:
+            lake, known = self._format.table(self._spark, table.table), self._state.tables.get(entry.name)
+            with suppress(LakeError):  # merging it says why
+                newest = lake.newest_version()
+                is_there = newest == entry.version
+                if not is_there and known is not None and known.version == newest:
+                    return  # merged since
+                if not is_there and newest != NO_TABLE and (found := lake.applied()) is not None:
+                    entry, is_there = replace(entry, version=newest, scn=found.scn, batch=found.batch), True
+        if not is_there and not self._is_news(entry):
+            return
+        log.info("%s was read again: it is at SCN %s now", entry.name, entry.scn)
+        self._state.follow(entry)
+        if table is not None:  # some were forgotten as merged
+            self._arrivals.replace(table.topic, self._log.arrivals(f"topic = {literal(table.topic)}"))
+
     def _is_news(self, entry: Entry) -> bool:
-        """Whether what another process recorded of a table is newer than what is known: also a later version that has less, since this lake
-        has merged changes while the other process made the table."""
+        """Whether what another process recorded of a table, which does not say how far it is, is newer than what is known."""
         known = self._state.tables.get(entry.name)
         return known is None or entry.scn >= known.scn or entry.version > known.version
 
@@ -418,6 +435,7 @@ class Merger:
         applied = self._state.applied(table.name)
         arrivals = self._arrivals.of(table.topic)
         if self._is_gone(table):
+            self._news.append(Entry("table", table.name, NO_TABLE))  # recorded also where the merge fails
             applied, arrivals = Applied(), self._log.arrivals(f"topic = {literal(table.topic)}")
         elif (found := self._changed(lake, table)) is not None:
             applied, arrivals = found, self._log.arrivals(f"topic = {literal(table.topic)}")

@@ -177,7 +177,7 @@ class TableMerge:
             old = key_ids(self._decoder.shape(table.version_at(applied.scn)))
             if not key:
                 refuse_unplaced_rows(table, mode.current(lake.read(), there, old))
-            mode.rekey(lake, there, old, Clear(since, table.times.get(since), read=False), applied)
+            mode.rekey(lake, there, old, Clear(since, table.times.get(since), read=False))
         new = there is None
         target = table.commented(shape.table_columns()) if there is None else self._evolved(lake, table, shape, there, work)
         step = MergeStep(target, key, since, clear, work.late, work.reads, applied, goal)
@@ -246,7 +246,7 @@ class TableMerge:
             return False
         if not new and ((mode.takes == "change" and step.late) or (mode.keeps and step.key_since)):
             return False
-        changes = LastChanges(columns, step.target, step.key, mode.name)
+        changes = LastChanges(columns, step.target, step.key, mode.name, step.applied)
         return lake.create_of(changes, mode.cdc_type, step.goal) if new else lake.merge_rows(changes, step.goal)
 
     def _evolved(

@@ -132,6 +132,7 @@ def _tables(spark: SparkSession, config: ConnectorConfig, scn: int | None) -> La
             mine = [arrival for arrival in arrivals if arrival.topic == table.topic]
             base = bases[table.name]
             try:
+                _refuse_lost(base, entries, at)
                 with case_sensitive(spark):
                     found[table.name] = reader.read(table, base, at, mine, noted)
             except LakeError as error:
@@ -174,6 +175,24 @@ def _base(mine: Sequence[Entry], name: str, scn: int) -> Entry:
     """
     usable = [entry for entry in mine if entry.scn <= scn]
     return usable[-1] if usable else Entry("table", name, version=NO_TABLE)
+
+
+def _refuse_lost(base: Entry, entries: Sequence[Entry], scn: int) -> None:
+    """Raise LakeError where a table had versions up to an SCN that are gone, as the lake table was made again since, and the change log
+    does not have all of its rows.
+
+    :param base: what `_base` gives.
+    :param entries: of the record.
+    """
+    mine = [entry for entry in entries if entry.name == base.name and entry.scn <= scn]
+    had = any(entry.kind == "table" and entry.version != NO_TABLE for entry in mine)
+    is_trimmed = any(entry.kind == "trimmed" for entry in entries)
+    if base.version == NO_TABLE and had and (is_trimmed or any(entry.kind == "read" for entry in mine)):
+        later = min((e.scn for e in entries if e.kind == "table" and e.name == base.name and e.scn > scn), default=0)
+        raise LakeError(
+            f"the lake table of {base.name} was made again, and the rows that it had at SCN {scn} are gone",
+            hint=f"Read SCN {later} or a later one." if later else "Read the newest SCN.",
+        )
 
 
 class _Reader:

@@ -1,9 +1,21 @@
-"""Finds the reasons why the lake and verify cannot read the records of a connector."""
+"""Finds the reasons why the lake and verify cannot read the records of a connector, or do not get all of them."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
+from typing import Final
+
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
+
+_log = logging.getLogger(__name__)
+
+_LACKS: Final[Mapping[str, str]] = {
+    "c": "rows that are inserted are not in its tables until they change",
+    "u": "rows that change keep their older values in its tables",
+    "d": "rows that are deleted stay in its tables",
+}
 
 
 def refuse_other_forms(config: ConnectorConfig) -> None:
@@ -29,3 +41,12 @@ def refuse_other_forms(config: ConnectorConfig) -> None:
             "the columns of this connector are converted (converters), and are not read back",
             hint="Leave converters out for the lake and verify.",
         )
+
+
+def warn_of_skipped(config: ConnectorConfig) -> None:
+    """Log a warning where the connector publishes not all operations, so that lake tables are not equal to the source. A TRUNCATE is in the
+    schema history, too."""
+    skipped = [operation for operation in _LACKS if operation in config.values.skipped_operations]
+    if skipped:
+        lacks = "; ".join(_LACKS[operation] for operation in skipped)
+        _log.warning("skipped.operations has %s, which the lake does not get: %s", ", ".join(skipped), lacks)

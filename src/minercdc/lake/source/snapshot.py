@@ -286,14 +286,14 @@ class _Loading:
         there = lake.columns()
         with self._watched(task):
             if there is None or not mode.keeps or lake.mode() != mode.name:
-                step = MergeStep(target, key, 0, None, late=False, read=True, applied=Applied(), goal=applied)
+                step = MergeStep(target, key, 0, None, late=False, read=True, applied=None, goal=applied)
                 lake.replace(mode.rows(self._changes(task, target, scn), step), target, applied, mode.name)
             else:  # what it keeps of rows that are gone is nowhere else
                 target = evolved(lake, there, target, task.known, self._config.lake.minercdc_lake_type_change)
                 clear, before = Clear(scn, None, read=True), _said(lake)
                 # A lake that runs may have merged later changes meanwhile: they stay, and would be there twice if it did that again.
                 applied = max(applied, before, key=lambda one: one.scn)
-                step = MergeStep(target, key, task.key_since, clear, late=False, read=True, applied=before, goal=applied)
+                step = MergeStep(target, key, task.key_since, clear, late=False, read=True, applied=None, goal=applied)
                 mode.merge(lake, self._changes(task, target, scn), step)
         table = Entry("table", task.name, lake.reached(applied), applied.scn, applied.batch)
         self._state.append([table, Entry("read", task.name, scn=scn)])

@@ -61,7 +61,7 @@ class HadoopFiles:
             return pa.OSFile(str(self._local / name))
         path = self._path(f"{self._root}/{name}")
         size = int(self._system.getFileStatus(path).getLen())
-        return pa.PythonFile(_Stream(self._system.open(path), size), mode="r")
+        return pa.PythonFile(JavaStream(self._system.open(path), size), mode="r")
 
     def names(self, directory: str) -> list[str]:
         """The names of what is in a directory; none where it is not there."""
@@ -92,8 +92,8 @@ class HadoopFiles:
             self._system.copyFromLocalFile(False, True, self._path(local.as_uri()), self._path(f"{self._root}/{name}"))
 
 
-class _Stream:
-    """Hadoop's stream as a file of Python's."""
+class JavaStream:
+    """A stream of Java's that can seek, of Hadoop or Iceberg, as a file of Python's."""
 
     closed = False
 

@@ -13,11 +13,13 @@ from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.urls import without_secrets
 from minercdc.errors import DeliveryError, LakeError
 from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.merge.attempts import cause_of
 from minercdc.lake.merge.scheduler import Merger
 from minercdc.lake.read.avro import AvroTopics
+from minercdc.lake.read.skipped import warn_of_skipped
 from minercdc.lake.spark.own_sessions import prefer_few_partitions, prefer_zstd
 from minercdc.lake.spark.session import refuse_session
 from minercdc.lake.stream.checkpoint import Checkpoint
@@ -65,6 +67,7 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     refuse_unsupported_modes(config.values)
     refuse_unread_sinks(config)
     claim(spark, config, first=lambda: _refuse_without_log(spark, config))
+    warn_of_skipped(config)
     return Lake(spark, config)
 
 
@@ -338,11 +341,10 @@ class Lake:
 
 
 def first_cause(text: str) -> str:
-    """The last line of a Spark error's text that names an error of ours, as from foreachBatch; else its first one."""
+    """The last line of a Spark error's text that names an error of ours, as from foreachBatch; else its first one, without the secrets of URLs."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return next(
-        (line for line in reversed(lines) if line.startswith("minercdc.errors.")), lines[0] if lines else "no message"
-    )
+    ours = (line for line in reversed(lines) if line.startswith("minercdc.errors."))
+    return next(ours, without_secrets(lines[0]) if lines else "no message")
 
 
 def own_cause(text: str) -> str:

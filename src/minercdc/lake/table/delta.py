@@ -49,11 +49,13 @@ from minercdc.lake.table.format import (
     LakeTable,
     LastChanges,
     LogTable,
+    Overtaken,
     columns_of,
     commented,
+    refuse_overtaken,
     source_properties,
 )
-from minercdc.lake.table.native_delta.data_file import CODECS
+from minercdc.lake.table.native.parquet import CODECS
 from minercdc.lake.table.native_delta.log import LiveFiles, info_of
 from minercdc.lake.table.native_delta.merge import DeltaMerge
 from minercdc.lake.table.native_delta.schema import schema_of
@@ -283,16 +285,15 @@ class DeltaTable:
         rows = self.read().selectExpr(*(f"{sql} AS {quoted(column.name)}" for column, sql in columns), CDC)
         self.replace(rows, [column for column, _ in columns], self.applied() or Applied(), self.mode())
 
-    def append(self, rows: DataFrame, applied: Applied) -> None:
-        """Append rows in one commit that says how far the table is then."""
+    def append(self, rows: DataFrame, applied: Applied | None, *, known: Applied | None = None) -> None:
+        """See `LakeTable`."""
+        if known is not None:
+            refuse_overtaken(self.name, self.applied(), known)
         with self._saying(applied):
             rows.write.format("delta").mode("append").save(self.path)
 
-    def update(self, sets: str, where: str, applied: Applied) -> None:
-        """UPDATE rows in one commit that says how far the table is then; no commit where there are none.
-
-        :param sets, where: SQL of the SET and WHERE clauses.
-        """
+    def update(self, sets: str, where: str, applied: Applied | None) -> None:
+        """See `LakeTable`; no commit where there are no rows."""
         self._mark_rows()
         with self._saying(applied):
             self._spark.sql(f"UPDATE {self.name} SET {sets} WHERE {where}")
@@ -315,6 +316,8 @@ class DeltaTable:
             return False
         with active(self._spark), suppress(UnknownDelta):
             transaction = DeltaTransaction(self._spark, delta_log(self._spark, self.path))
+            if changes.mode == "append":
+                refuse_overtaken(self.name, self.applied(), changes.known)
             return self._merge_of(transaction, codec).run(changes, applied.to_json())
         return False
 
@@ -377,10 +380,16 @@ class DeltaTable:
             return NO_TABLE
         return int(delta_log(self._spark, self.path).unsafeVolatileSnapshot().version())
 
-    def reached(self, applied: Applied) -> int:
+    def reached(self, applied: Applied, *, first: bool = False) -> int:
         """See `LakeTable`. Delta's versions have no names."""
-        del applied
-        return self.version()
+        found = self.version()
+        for version, info in self._commits() if first else ():
+            said = Applied.from_json(info.get("userMetadata"))
+            if said == applied:
+                found = version
+            elif said is not None or info.get("operation") == "RESTORE":
+                break
+        return found
 
     def rewritten(self, version: int) -> int:
         """The newest version that has the rows of `version`: only OPTIMIZE, VACUUM and CLUSTER BY came after it.
@@ -432,8 +441,9 @@ class DeltaTable:
         self._spark.sql(f"ALTER TABLE {self.name} CLUSTER BY {by}")
 
     @contextmanager
-    def _saying(self, applied: Applied) -> Iterator[None]:
-        self._spark.conf.set(_METADATA, applied.to_json())
+    def _saying(self, applied: Applied | None) -> Iterator[None]:
+        if applied is not None:
+            self._spark.conf.set(_METADATA, applied.to_json())
         try:
             yield
         finally:
@@ -492,6 +502,8 @@ class Delta:
 def is_conflict(error: BaseException) -> bool:
     """See `TableFormat`."""
     conflicts = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
+    if isinstance(error, Overtaken):
+        return True
     return any(code in str(error) for code in conflicts) or "ConcurrentModificationException" in type(error).__name__
 
 

@@ -14,8 +14,8 @@ from minercdc.lake.spark.own_sessions import CODEC, active
 from minercdc.lake.spark.sql import quoted
 from minercdc.lake.table.delta_retention import keep_versions, remove_log_files
 from minercdc.lake.table.format import Once, RowsAsked
+from minercdc.lake.table.native.parquet import CODECS
 from minercdc.lake.table.native_delta.append import DeltaAppend
-from minercdc.lake.table.native_delta.data_file import CODECS
 from minercdc.lake.table.native_delta.log import LiveFiles, UnknownLog
 from minercdc.lake.table.native_delta.rows import rows_within
 from minercdc.lake.table.native_delta.transaction import DeltaTransaction, UnknownDelta

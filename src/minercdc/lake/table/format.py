@@ -1,7 +1,7 @@
 """What the lake needs of a table format. `delta` and `iceberg` have it; no other module of the lake names a format.
 
 Each commit of the lake says how far its table is then (`Applied`), so that what a kill left unrecorded is found in the table itself.
-A version is a number that rises by one with each commit.
+A version is a number that is greater with each commit.
 """
 
 from __future__ import annotations
@@ -51,6 +51,20 @@ class Applied:
             return None
 
 
+class Overtaken(Exception):
+    """Another process, such as `lake rebuild`, has brought a table further since it was looked at: what is to be appended may be there."""
+
+
+def refuse_overtaken(name: str, said: Applied | None, known: Applied | None) -> None:
+    """Raise Overtaken where a table is further than is known; not where that is None.
+
+    :param name: of the table.
+    :param said: what it says (`LakeTable.applied`).
+    """
+    if said is not None and known is not None and said.scn > known.scn:
+        raise Overtaken(f"another process has brought {name} from SCN {known.scn} to {said.scn}")
+
+
 @dataclass(frozen=True, slots=True)
 class Once:
     """The name of an append that happens once, however often it is repeated.
@@ -69,12 +83,14 @@ class LastChanges(NamedTuple):
     :param rows: columns `op`, `scn`, `commit_scn`, `seq`, `commit_time`, `row_id`; `c0`, .. for each of `target`; `k0`, .. for each of `key`.
     :param key: ids of the key's columns; empty when the ROWID identifies rows.
     :param mode: of the table: mirror, soft_delete or append.
+    :param known: see `LakeTable.append`.
     """
 
     rows: pa.Table
     target: Sequence[TableColumn]
     key: Sequence[str]
     mode: Mode = "mirror"
+    known: Applied | None = None
 
 
 class RowsAsked(NamedTuple):
@@ -201,13 +217,19 @@ class LakeTable(Protocol):
     def read(self, version: int | None = None) -> DataFrame:
         """The rows of the newest version, or of the version that is given. The table has to be there."""
 
-    def append(self, rows: DataFrame, applied: Applied) -> None:
-        """Append rows in one commit that says how far the table is then."""
+    def append(self, rows: DataFrame, applied: Applied | None, *, known: Applied | None = None) -> None:
+        """Append rows in one commit that says how far the table is then.
 
-    def update(self, sets: str, where: str, applied: Applied) -> None:
+        :param applied: None where a later commit has the rest: this one says nothing, since the table has more than it had, and not all.
+        :param known: how far the table is without them; None where that does not count.
+        :raises Overtaken: it is further; or an error that `TableFormat.is_conflict` knows.
+        """
+
+    def update(self, sets: str, where: str, applied: Applied | None) -> None:
         """UPDATE rows in one commit that says how far the table is then; perhaps no commit where there are none.
 
         :param sets, where: SQL of the SET and WHERE clauses.
+        :param applied: see `append`.
         """
 
     def merge(self, changes: DataFrame, on: str, clauses: str, applied: Applied) -> None:
@@ -221,6 +243,7 @@ class LakeTable(Protocol):
         """As `merge` or `append` of what the mode makes of changes, with no Spark job. False where only these do it.
 
         :param applied: what the commit says, where the table changes.
+        :raises Overtaken: as `append`.
         """
 
     def applied(self) -> Applied | None:
@@ -233,9 +256,12 @@ class LakeTable(Protocol):
     def version(self) -> int:
         """The newest version that this process knows: of its own last commit, or a later one; `NO_TABLE` for no table."""
 
-    def reached(self, applied: Applied) -> int:
+    def reached(self, applied: Applied, *, first: bool = False) -> int:
         """As `version`, when that is to be recorded as the one that has everything up to `applied`: a format that names versions names it.
-        A merge may have made others before it, which are half done and say less."""
+        A merge may have made others before it, which are half done and say less.
+
+        :param first: the first version that says it, as after a kill, which may have left later ones half done.
+        """
 
     def newest_version(self) -> int:
         """The newest version, of any process; `NO_TABLE` for no table."""
@@ -285,7 +311,7 @@ class TableFormat(Protocol):
         """The table of the lake's record, in a session."""
 
     def is_conflict(self, error: BaseException) -> bool:
-        """Whether a commit was refused because another writer, such as maintenance, was first."""
+        """Whether a commit was refused because another writer, such as maintenance, was first; so is Overtaken."""
 
 
 def take_over(taker: LakeTable, source: LakeTable, applied: Applied) -> None:

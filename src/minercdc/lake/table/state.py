@@ -1,7 +1,8 @@
 """The lake's own record, a table of the lake's format: which version of each table belongs to which SCN.
 
     kind = 'complete'   the change log's batches up to `batch` hold every commit up to `scn`
-    kind = 'table'      version `version` (-1: no lake table) of table `name` has all of them up to `scn`, and records of batches up to `batch`
+    kind = 'table'      version `version` (-1: no lake table) of table `name` has all of them up to `scn`, and records of batches up to `batch`;
+                        -1 and SCN 0: the lake table was deleted
     kind = 'trimmed'    SCNs below `scn` can no longer be read: the change log, or older versions, are being removed
     kind = 'failed'     table `name` is quarantined since `at` for `detail`; a later 'table' row ends it
     kind = 'topic'      topic `name` has Kafka's id `detail`

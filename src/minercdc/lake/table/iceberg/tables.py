@@ -1,7 +1,7 @@
 """The format Iceberg: a lake table is `<catalog>.SCHEMA.TABLE`; the lake's own records are in namespace `_minercdc_<connector>`.
 
-A version is the sequence number of a snapshot, which rises by one with each commit of data; a change of columns alone makes none. What a
-commit says of its table, and the table's mode, stand in the snapshot's summary, since a table's properties have no versions.
+A version is a snapshot (`snapshots.version_of`), and is greater with each commit of data; a change of columns alone makes none. What a commit
+says of its table, and the table's mode, stand in the snapshot's summary, since a table's properties have no versions.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from minercdc.config.load import ConnectorConfig
@@ -21,7 +23,7 @@ from minercdc.errors import LakeError
 from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.sql import literal, quoted
 from minercdc.lake.table.catalog_errors import java_causes, unreached
-from minercdc.lake.table.columns import CDC, DropColumn, IdentifyColumn, RenameColumn, Step, TableColumn
+from minercdc.lake.table.columns import CDC, DropColumn, IdentifyColumn, RenameColumn, Step, TableColumn, lake_comment
 from minercdc.lake.table.format import (
     NO_TABLE,
     READERS_TIME,
@@ -30,13 +32,19 @@ from minercdc.lake.table.format import (
     LastChanges,
     LogTable,
     Once,
+    Overtaken,
     RowsAsked,
     columns_of,
     commented,
+    refuse_overtaken,
     source_properties,
 )
 from minercdc.lake.table.iceberg.layout import TAG, Layout, layout_of
-from minercdc.lake.table.iceberg.snapshots import APPLIED, COLUMNS, MODE, NUMBER, REWRITE, WRITER, Snapshots, activate
+from minercdc.lake.table.iceberg.snapshots import APPLIED, COLUMNS, MODE, NUMBER, WRITER, Snapshots, activate, version_of
+from minercdc.lake.table.native_iceberg.append import IcebergAppend, in_fields, schema_of_rows
+from minercdc.lake.table.native_iceberg.create import IcebergCreate
+from minercdc.lake.table.native_iceberg.merge import IcebergMerge, first_rows
+from minercdc.lake.table.native_iceberg.schema import schema_of
 from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.statements import comment_statement, fill_statement, no_rows, step_statement
 from minercdc.lake.table.widening import precision_of
@@ -47,6 +55,7 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame, SparkSession
 
+_MODE_PROPERTY = "minercdc.lake.mode"  # of a table as it was made: another program may expire the snapshot that says it
 _CLUSTERED = "minercdc.lake.cluster"  # property of a table: the columns by which it is sorted when it is compacted
 _SUMMARY = "spark.sql.iceberg.snapshot-property."
 _PROPERTIES: Final[Mapping[str, str]] = {
@@ -122,6 +131,7 @@ class _Table:
         catalog.open(spark)
         self._spark = spark
         self._catalog = catalog
+        self._path = path
         self._namespace = ".".join(map(quoted, (catalog.name, *path[:-1])))
         self._properties = properties
         self._is_known_as_ours = False
@@ -219,7 +229,7 @@ class IcebergLogTable(_Table):
         there = self.exists()
         if once is not None and there and self._has(once):
             return
-        said = {} if once is None else {WRITER: once.writer, NUMBER: str(once.number)}
+        said = _names(once)
         self._catalog.open(rows.sparkSession)  # that of a stream is the stream's own
         with self._catalog.reached(), _saying(rows.sparkSession, said):
             if there:
@@ -231,11 +241,7 @@ class IcebergLogTable(_Table):
                 for name, value in self._properties.items():
                     made = made.tableProperty(name, value)
                 made.create()
-        self._appends += 1
-        if (
-            self._appends % _APPENDS_BETWEEN_LOOKS == 0
-        ):  # each version is named by the table's metadata, which each append writes
-            self._snapshots().expire(READERS_TIME, (WRITER, NUMBER))
+        self._appended()
 
     def identity(self) -> str:
         """See `LogTable`."""
@@ -248,12 +254,44 @@ class IcebergLogTable(_Table):
             self._spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({owner})")
 
     def append_here(self, rows: pa.Table, once: Once | None = None) -> bool | None:
-        """See `LogTable`: None, since a commit is Spark's."""
-        return None
+        """See `LogTable`."""
+        if find_spec("pyarrow") is None:
+            return None
+        if not self.exists():
+            return self._begun(rows, once)
+        with self._catalog.reached():
+            append = IcebergAppend(self._spark, self._snapshots().table)
+            if not append.takes(rows):
+                return None
+            if once is not None and self._has(once):
+                return False
+            if not append.run(rows, _names(once)):
+                return None
+        self._appended()
+        return True
+
+    def _begun(self, rows: pa.Table, once: Once | None) -> bool | None:
+        """Make the table with these rows; None where only Spark does it."""
+        if (schema := schema_of_rows(rows)) is None:
+            return None
+        self._make_namespace()
+        with self._catalog.reached():
+            making = IcebergCreate(self._spark, self._catalog.name)
+            made = making.run(self._path, schema, self._properties, partial(in_fields, rows), _names(once))
+        return True if made else None
 
     def read_here(self, asked: RowsAsked) -> list[pa.Table] | None:
-        """See `LogTable`: None, since a list of files is Spark's."""
-        return None
+        """See `LogTable`."""
+        if find_spec("pyarrow") is None:
+            return None
+        with self._catalog.reached():
+            return IcebergAppend(self._spark, self._snapshots().table).read(asked)
+
+    def _appended(self) -> None:
+        """Each version is named by the table's metadata, which each append writes."""
+        self._appends += 1
+        if self._appends % _APPENDS_BETWEEN_LOOKS == 0:
+            self._snapshots().expire(READERS_TIME, (WRITER, NUMBER))
 
     def _has(self, once: Once) -> bool:
         # Not that of the newest one alone, which may have joined files, and repeats a number of before the last append.
@@ -304,7 +342,8 @@ class IcebergTable(_Table):
 
     def mode(self, version: int | None = None) -> Mode:
         """See `LakeTable`."""
-        return cast(Mode, self._snapshots().said(MODE, version) or "mirror")
+        found = self._snapshots()
+        return cast(Mode, found.said(MODE, version) or found.table.properties().get(_MODE_PROPERTY) or "mirror")
 
     def comment(self) -> str:
         """See `LakeTable`."""
@@ -322,7 +361,8 @@ class IcebergTable(_Table):
         """See `LakeTable`."""
         rows.select(*commented(columns), CDC).createOrReplaceTempView("minercdc_rows")
         self._make_namespace()
-        properties = ", ".join(f"'{name}' = {literal(value)}" for name, value in self._properties.items())
+        given = {**self._properties, _MODE_PROPERTY: mode}
+        properties = ", ".join(f"'{name}' = {literal(value)}" for name, value in given.items())
         parts = self._layout.partitioned_by(self.name, columns)
         with self._saying(applied, mode):
             self._spark.sql(
@@ -375,6 +415,13 @@ class IcebergTable(_Table):
         """Delete all rows."""
         self._spark.sql(f"DELETE FROM {self.name}")
 
+    def newest_version(self) -> int:
+        """See `LakeTable`."""
+        if not self.exists():
+            return NO_TABLE
+        newest = self._snapshots().newest
+        return 0 if newest is None else version_of(newest)
+
     def is_empty(self) -> bool:
         """See `LakeTable`."""
         return bool(self.read().isEmpty())
@@ -386,12 +433,20 @@ class IcebergTable(_Table):
         found = self._snapshots().of_version(version)
         return self._spark.sql(f"SELECT * FROM {self.name} VERSION AS OF {found.snapshotId()}")
 
-    def append(self, rows: DataFrame, applied: Applied) -> None:
-        """See `LakeTable`."""
-        with _saying(rows.sparkSession, {APPLIED: applied.to_json()}):
-            rows.writeTo(self.name).append()
+    def append(self, rows: DataFrame, applied: Applied | None, *, known: Applied | None = None) -> None:
+        """See `LakeTable`. Iceberg appends to whatever is there; an overwriting, of no row, is refused where the table was made again."""
+        writer = rows.writeTo(self.name)
+        with _saying(rows.sparkSession, {} if applied is None else {APPLIED: applied.to_json()}):
+            if known is None or (found := self._snapshots()).newest is None:
+                writer.append()
+                return
+            refuse_overtaken(self.name, Applied.from_json(found.said(APPLIED)), known)
+            from pyspark.sql.functions import lit
 
-    def update(self, sets: str, where: str, applied: Applied) -> None:
+            writer = writer.option("isolation-level", "serializable")
+            writer.option("validate-from-snapshot-id", str(found.newest.snapshotId())).overwrite(lit(False))
+
+    def update(self, sets: str, where: str, applied: Applied | None) -> None:
         """See `LakeTable`."""
         with self._saying(applied):
             self._spark.sql(f"UPDATE {self.name} SET {sets} WHERE {where}")
@@ -404,13 +459,26 @@ class IcebergTable(_Table):
 
     def create_of(self, changes: LastChanges, cdc: str, applied: Applied) -> bool:
         """See `LakeTable`."""
-        del changes, cdc, applied
-        return False
+        commented = [(one.name, one.type, lake_comment(one.id, one.comment)) for one in changes.target]
+        schema = schema_of([*commented, (CDC, cdc, "")])
+        if find_spec("pyarrow") is None or schema is None or self._layout.partitions or self.exists():
+            return False
+        self._make_namespace()
+        with self._catalog.reached():
+            said = {APPLIED: applied.to_json(), MODE: changes.mode}
+            making = IcebergCreate(self._spark, self._catalog.name)
+            properties = {**self._properties, _MODE_PROPERTY: changes.mode}
+            return making.run(self._path, schema, properties, partial(first_rows, changes), said)
 
     def merge_rows(self, changes: LastChanges, applied: Applied) -> bool:
         """See `LakeTable`."""
-        del changes, applied
-        return False
+        if find_spec("pyarrow") is None:
+            return False
+        with self._catalog.reached():
+            found = self._snapshots()
+            if changes.mode == "append":
+                refuse_overtaken(self.name, Applied.from_json(found.said(APPLIED)), changes.known)
+            return IcebergMerge(self._spark, found.table, {APPLIED: applied.to_json()}).run(changes)
 
     def applied(self) -> Applied | None:
         """See `LakeTable`. Raises LakeError where the table is of another lake, whose commits say how far that one is."""
@@ -418,36 +486,35 @@ class IcebergTable(_Table):
         return Applied.from_json(self._snapshots().said(APPLIED))
 
     def version(self) -> int:
-        """See `LakeTable`. A change of columns alone makes no snapshot, and a snapshot is read with its own columns: an empty one is made
-        that has the present ones."""
-        if not self.exists():
-            return NO_TABLE
-        found = self._snapshots()
-        if found.newest is None or found.newest.schemaId() != found.table.schema().schemaId():
-            found.table.newFastAppend().set(COLUMNS, "true").commit()
-        return self.newest_version()
+        """See `LakeTable`."""
+        found = self._in_present_columns()
+        return NO_TABLE if found is None else version_of(found.newest)
 
-    def reached(self, applied: Applied) -> int:
-        """See `LakeTable`. The tag is not made by the commits themselves: that of a TRUNCATE alone says the SCN before it, and a kill may come
-        after any. A later version at the same SCN takes the tag over."""
-        version = self.version()
-        if self._layout.tags and version > 0:
-            tag, snapshot = quoted(f"{TAG}{applied.scn}"), self._snapshots().of_version(version).snapshotId()
-            self._spark.sql(f"ALTER TABLE {self.name} CREATE OR REPLACE TAG {tag} AS OF VERSION {snapshot}")
-        return version
+    def _in_present_columns(self) -> Snapshots | None:
+        """The table's snapshots; None for no table. A change of columns alone makes none, and a snapshot is read with its own columns: an empty
+        one is made that has the present ones."""
+        if not self.exists():
+            return None
+        found = self._snapshots()
+        if found.newest is not None and found.newest.schemaId() == found.table.schema().schemaId():
+            return found
+        found.table.newFastAppend().set(COLUMNS, "true").commit()
+        return self._snapshots()
+
+    def reached(self, applied: Applied, *, first: bool = False) -> int:
+        """See `LakeTable`. The tag is not made by the commits themselves, since a kill may come after any. A later version at the same SCN takes
+        the tag over; what another process has committed since, up to a later SCN, does not."""
+        if (found := self._in_present_columns()) is None:
+            return NO_TABLE
+        snapshot = found.first_of(applied) if first else found.up_to(applied)
+        if self._layout.tags:
+            tag = quoted(f"{TAG}{applied.scn}")
+            self._spark.sql(f"ALTER TABLE {self.name} CREATE OR REPLACE TAG {tag} AS OF VERSION {snapshot.snapshotId()}")
+        return version_of(snapshot)
 
     def rewritten(self, version: int) -> int:
         """See `LakeTable`."""
-        later = []
-        for one in self._snapshots().back():
-            if int(one.sequenceNumber()) <= version:
-                break
-            later.append(one)
-        for one in reversed(later):
-            if str(one.operation()) != REWRITE:
-                break
-            version = int(one.sequenceNumber())
-        return version
+        return self._snapshots().rewritten(version)
 
     def clustering(self) -> list[str]:
         """See `LakeTable`. Names that the table has no more are left out."""
@@ -464,8 +531,9 @@ class IcebergTable(_Table):
         order = self._layout.order(self.columns() or [], self.clustering())
         self._rewrite(age, order, (APPLIED, MODE), kept)
 
-    def _saying(self, applied: Applied, mode: Mode | None = None) -> AbstractContextManager[None]:
-        return _saying(self._spark, {APPLIED: applied.to_json()} | ({} if mode is None else {MODE: mode}))
+    def _saying(self, applied: Applied | None, mode: Mode | None = None) -> AbstractContextManager[None]:
+        said = {APPLIED: None if applied is None else applied.to_json(), MODE: mode}
+        return _saying(self._spark, {member: text for member, text in said.items() if text is not None})
 
 
 def promotes(old: str, new: str) -> bool:
@@ -513,9 +581,9 @@ class Iceberg:
         return IcebergLogTable(spark, self._catalog, [self._records, "state"], {**self._properties, **self._owner})
 
     def is_conflict(self, error: BaseException) -> bool:
-        """See `TableFormat`: what was read is not what is there when it is committed."""
-        conflicts = ("ValidationException", "CommitFailedException")
-        return any(name in str(error) for name in conflicts)
+        """See `TableFormat`: what was read is not what is there when it is committed, or the table was made again meanwhile."""
+        conflicts = ("ValidationException", "CommitFailedException", "is not an ancestor of")
+        return isinstance(error, Overtaken) or any(name in str(error) for name in conflicts)
 
 
 def catalog_settings(config: ConnectorConfig) -> dict[str, str]:
@@ -536,6 +604,11 @@ def catalog_settings(config: ConnectorConfig) -> dict[str, str]:
         catalog: "org.apache.iceberg.spark.SparkCatalog",
         **{f"{catalog}.{name}": value for name, value in {**given, **passed_on}.items() if value is not None},
     }
+
+
+def _names(once: Once | None) -> dict[str, str]:
+    """The members of a summary that name an append."""
+    return {} if once is None else {WRITER: once.writer, NUMBER: str(once.number)}
 
 
 def _execute(action: Any, said: Mapping[str, str]) -> None:

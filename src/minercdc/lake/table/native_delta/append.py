@@ -33,7 +33,7 @@ class DeltaAppend:
 
     :param files: of the table's directory.
     :param statistics: columns, of numbers or text with few different values, whose least and greatest values the commit says.
-    :param codec: one of `data_file.CODECS`.
+    :param codec: one of `native.parquet.CODECS`.
     :param spark: its version.
     """
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from minercdc.lake.spark.hadoop_files import HadoopFiles
+from minercdc.lake.table.native.parquet import encoded
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
-
-_ROWS_OF_GROUP = 50_000
-CODECS = ("zstd", "snappy")
-"""The compressions whose names Spark and PyArrow share."""
 
 
 def added(
@@ -25,28 +22,11 @@ def added(
     :param files: of the table's directory.
     :param rows: one at least, in columns of the files' names.
     :param statistics: of the rows, as the log has them.
-    :param codec: one of `CODECS`.
+    :param codec: one of `native.parquet.CODECS`.
     :param dictionaries: which columns have few different values; True to try all but those of floating point.
     :param spark: version of Spark. Since 3.0 dates and times are in the calendar that a file of such a version says it has.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
-
-    sink = pa.BufferOutputStream()
-    rows = rows.replace_schema_metadata({"org.apache.spark.version": spark})
-    # Parquet's reader in Spark passes over a group by its bounds, which leave out NaN, and by a dictionary that has -0.0 when it looks for 0.0.
-    exact = [path for path, kind in _leaves(rows.schema) if not pa.types.is_floating(kind)]
-    pq.write_table(
-        rows,
-        sink,
-        row_group_size=_ROWS_OF_GROUP,
-        compression=codec,
-        use_dictionary=exact if dictionaries is True else dictionaries,
-        write_statistics=exact,
-        store_schema=False,
-        store_decimal_as_integer=True,
-    )
-    content = sink.getvalue()
+    content = encoded(rows.replace_schema_metadata({"org.apache.spark.version": spark}), codec, dictionaries)
     name = f"part-00000-{uuid.uuid4()}-c000.{codec}.parquet"
     files.write(name, memoryview(content))
     return {
@@ -57,14 +37,3 @@ def added(
         "dataChange": True,
         "stats": statistics,
     }
-
-
-def _leaves(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[tuple[str, pa.DataType]]:
-    """The paths of a file's columns, and their types."""
-    import pyarrow as pa
-
-    for field in fields:
-        if pa.types.is_struct(field.type):
-            yield from _leaves(field.type, f"{prefix}{field.name}.")
-        else:
-            yield f"{prefix}{field.name}", field.type

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+
+from minercdc.lake.table.native.fields import FileField
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -23,30 +24,7 @@ _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_000  # the years 1 to
 _EXACT_DIGITS = 15  # of a decimal that JSON's readers may take as a double
 
 
-@dataclass(frozen=True, slots=True)
-class DeltaField:
-    """A column, or a member of a struct.
-
-    :param physical: its name in data files and statistics.
-    :param number: its id there; None without column mapping.
-    :param members: of a struct, in order.
-    """
-
-    name: str
-    physical: str
-    number: int | None
-    type: pa.DataType
-    members: tuple[DeltaField, ...] = ()
-
-    def arrow(self) -> pa.Field:
-        """The column in a data file."""
-        import pyarrow as pa
-
-        metadata = None if self.number is None else {"PARQUET:field_id": str(self.number)}
-        return pa.field(self.physical, self.type, metadata=metadata)
-
-
-def fields_of(schema: str) -> tuple[DeltaField, ...] | None:
+def fields_of(schema: str) -> tuple[FileField, ...] | None:
     """The columns of a schema in Delta's JSON; None where rows of it need more than their types say, as generated columns do.
 
     :param schema: `schemaString` of the log's `metaData`.
@@ -54,7 +32,7 @@ def fields_of(schema: str) -> tuple[DeltaField, ...] | None:
     return _fields(json.loads(schema)["fields"])
 
 
-def _fields(found: Sequence[Mapping[str, Any]]) -> tuple[DeltaField, ...] | None:
+def _fields(found: Sequence[Mapping[str, Any]]) -> tuple[FileField, ...] | None:
     import pyarrow as pa
 
     fields = []
@@ -62,7 +40,7 @@ def _fields(found: Sequence[Mapping[str, Any]]) -> tuple[DeltaField, ...] | None
         metadata = one.get("metadata", {})
         if not one["nullable"] or not set(metadata) <= set(_KNOWN):
             return None
-        members: tuple[DeltaField, ...] | None = ()
+        members: tuple[FileField, ...] | None = ()
         if isinstance(one["type"], str):
             kind = _arrow_type(one["type"])
         else:
@@ -71,7 +49,7 @@ def _fields(found: Sequence[Mapping[str, Any]]) -> tuple[DeltaField, ...] | None
         if kind is None or members is None:
             return None
         physical = metadata.get("delta.columnMapping.physicalName", one["name"])
-        fields.append(DeltaField(one["name"], physical, metadata.get("delta.columnMapping.id"), kind, members))
+        fields.append(FileField(one["name"], physical, metadata.get("delta.columnMapping.id"), kind, members))
     return tuple(fields)
 
 

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from minercdc.lake.spark.jvm import java_class
-from minercdc.lake.table.native_delta.schema import DeltaField, fields_of
+from minercdc.lake.table.native.fields import FileField
+from minercdc.lake.table.native_delta.schema import fields_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -110,7 +111,7 @@ class DeltaTransaction:
         listed = str(self._metadata.configuration().mkString("\n"))
         return dict(line.split(" -> ", 1) for line in listed.splitlines() if " -> " in line)
 
-    def plain_fields(self) -> tuple[DeltaField, ...] | None:
+    def plain_fields(self) -> tuple[FileField, ...] | None:
         """The table's columns; None where more has to be done to its rows than to write them, as for partitions and constraints."""
         names = self.properties()
         if any(name not in PLAIN and not name.startswith(_OURS) for name in names):
