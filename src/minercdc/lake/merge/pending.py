@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -132,6 +132,8 @@ def pending(
     emptied, reads = clearings(table, mine, scn, truncate=truncate)
     lowest = min((arrival.scns[0] for arrival in mine), default=0)
     highest = max((arrival.scns[1] for arrival in mine), default=0)
+    if mine:  # rows may be of a version that is later than their change
+        highest = max(highest, *(table.versions[i].since for i in _of_commit(table, lowest, scn)), lowest)
     since = max(emptied, default=0)
     snapshot = max(reads, default=0)
     return Pending(
@@ -178,6 +180,13 @@ class Limits(NamedTuple):
     def condition(self) -> str:
         """SQL of the records in the change log."""
         return pending_condition(literal(self.topic), *map(str, self[1:]))
+
+
+def _of_commit(table: TableHistory, after: int, until: int) -> Iterator[int]:
+    """Indexes of the versions between two SCNs that rows changed before them may be of."""
+    for index, version in enumerate(table.versions):
+        if after < version.since <= until and table.of_commit(index):
+            yield index
 
 
 def pending_condition(

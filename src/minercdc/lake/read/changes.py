@@ -36,7 +36,7 @@ def typed_changes(
     """
     refuse_unsupported_modes(config.values)
     decoder = RowDecoder(config)
-    shapes = [(version.since, decoder.shape(version)) for version in table.versions]
+    shapes = [(table.condition(i), decoder.shape(version)) for i, version in enumerate(table.versions)]
     with _distinguishing(records.sparkSession, table.name, [shape for _, shape in shapes]):
         return _typed(records, table, config, shapes, ends_at_ddl=ends_at_ddl)
 
@@ -66,7 +66,7 @@ def _typed(
     records: DataFrame,
     table: TableHistory,
     config: ConnectorConfig,
-    shapes: list[tuple[int, TableShape]],
+    shapes: list[tuple[str, TableShape]],
     *,
     ends_at_ddl: bool,
 ) -> DataFrame:
@@ -105,13 +105,17 @@ def _wrapped(kind: str, with_schemas: bool) -> str:
     return f"STRUCT<payload: {kind}>" if with_schemas else kind
 
 
-def _of_version(shapes: list[tuple[int, TableShape]], target: list[TableColumn], part: str, *, with_schemas: bool) -> str:
-    """SQL of the struct `key`, `before` or `after`, by the version of the row's SCN."""
+def _of_version(shapes: list[tuple[str, TableShape]], target: list[TableColumn], part: str, *, with_schemas: bool) -> str:
+    """SQL of the struct `key`, `before` or `after`, by the version of the row's SCN.
+
+    :param shapes: of each version, with `TableHistory.condition`.
+    """
     cases = [
-        (since, _struct(shape, shapes[-1][1], target, part, with_schemas=with_schemas)) for since, shape in reversed(shapes)
+        (condition, _struct(shape, shapes[-1][1], target, part, with_schemas=with_schemas))
+        for condition, shape in reversed(shapes)
     ]
     *newer, (_, oldest) = cases
-    whens = " ".join(f"WHEN scn >= {since} THEN {struct}" for since, struct in newer)
+    whens = " ".join(f"WHEN {condition} THEN {struct}" for condition, struct in newer)
     return f"CASE {whens} ELSE {oldest} END" if whens else oldest
 
 

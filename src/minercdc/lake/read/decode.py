@@ -166,9 +166,9 @@ class RowDecoder:
         for index in range(first, last + 1):
             part = rows
             if index > first:
-                part = part.where(f"scn >= {table.versions[index].since}")
-            if index < last:
-                part = part.where(f"scn < {table.versions[index + 1].since}")
+                part = part.where(table.condition(index))
+            for later in range(index + 1, last + 1):
+                part = part.where(f"NOT {table.condition(later)}")
             typed = self._decode_version(
                 part, table.versions[index], target, key, fills, partial=partial, before=before, short=short
             )

@@ -107,11 +107,12 @@ class ChangeRows:
             source = envelope["source"]
             scn = int(source["scn"])
             self._refuse(scn)
-            version = self._table.index_at(scn)
+            commit_scn = int(source.get("commit_scn") or scn)
+            version = self._table.index_of(scn, commit_scn)
             row: Row = {
                 "op": envelope["op"],
                 "scn": scn,
-                "commit_scn": int(source.get("commit_scn") or scn),
+                "commit_scn": commit_scn,
                 "seq": source.get("txSeq") or 0,
                 "commit_time": (source.get("commit_ts_ms") or source["ts_ms"]) * 1000,
                 "row_id": source.get("row_id"),

@@ -1,7 +1,8 @@
 """The versions of the source's tables, and what DDL did to their rows, from the connector's schema history.
 
 A history record is delivered with the first rows of its version, or before them. So a reader that has rows and then reads the
-history to its end knows their version. A row belongs to the newest version whose SCN is not above the row's.
+history to its end knows their version. A row belongs to the newest version whose SCN is not above the row's; the structure that a snapshot
+found is also that of all that was committed after it: DDL that it found done waits for open transactions of the table.
 """
 
 from __future__ import annotations
@@ -132,6 +133,21 @@ class TableHistory:
     def index_at(self, scn: int) -> int:
         """Index in `versions` of `version_at`; 0 where there are none."""
         return max(bisect_right(self.versions, scn, key=lambda version: version.since) - 1, 0)
+
+    def of_commit(self, index: int) -> bool:
+        """Whether a version, by its index, is also that of rows that were changed before its SCN, and committed at it or later."""
+        since = self.versions[index].since
+        return index > 0 and not self.versions[index].ddl and (since in self.reads or since in self.snapshots)
+
+    def index_of(self, scn: int, commit_scn: int) -> int:
+        """Index in `versions` of the version of a row by the SCNs of its change and its COMMIT."""
+        of_commit = (i for i in range(self.index_at(commit_scn), 0, -1) if self.of_commit(i))
+        return max(self.index_at(scn), next(of_commit, 0))
+
+    def condition(self, index: int) -> str:
+        """SQL of whether a row, with `scn` and `commit_scn`, is of a version or a later one."""
+        since = self.versions[index].since
+        return f"(scn >= {since} OR commit_scn >= {since})" if self.of_commit(index) else f"scn >= {since}"
 
     def commented(self, columns: Iterable[TableColumn]) -> list[TableColumn]:
         """Columns of the lake, with Oracle's comments where they are captured."""
