@@ -28,6 +28,7 @@ from minercdc.lake.table.delta import DeltaTable, is_conflict
 from minercdc.lake.table.delta_features import Features
 from minercdc.lake.table.delta_retention import kept_by_delta
 from minercdc.lake.table.format import Applied, LakeTable, LastChanges, changed_since
+from minercdc.lake.table.native import small_files
 from minercdc.lake.table.native_delta import deletion_vectors, merge
 from minercdc.lake.table.native_delta.deletion_vectors import UnknownVector, read_vector, write_vectors
 from minercdc.lake.table.native_delta.log import LiveFiles
@@ -207,7 +208,7 @@ def test_both_merges_make_the_same_table(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, seed: int
 ) -> None:
     """`tests/unit/lake/test_delta_merge.py` has long histories, with no Spark."""
-    monkeypatch.setattr(merge, "_MOST_SMALL", 2)
+    monkeypatch.setattr(small_files, "_MOST_SMALL", 2)
     chance = random.Random(f"{name} {seed}")
     both = Both(session, tmp_path, chance, KEYS[name])
     steps = [*BY_DAY, "restart"] if seed == 0 else chance.choices([*BY_DAY, "restart"], k=20)

@@ -21,7 +21,8 @@ from minercdc.lake.spark.own_sessions import own_session
 from minercdc.lake.table.columns import AddColumn, TableColumn
 from minercdc.lake.table.format import Applied, LakeTable, LastChanges, LogTable, Once, Overtaken, RowsAsked
 from minercdc.lake.table.iceberg.tables import Iceberg
-from minercdc.lake.table.native_iceberg import files, merge
+from minercdc.lake.table.native import small_files
+from minercdc.lake.table.native_iceberg import files
 from minercdc.schema.table import TableId
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ CASES = [(name, seed) for seed in range(3) for name in KEYS]
 def test_both_merges_make_the_same_table(
     session: SparkSession, lakes: Lakes, monkeypatch: pytest.MonkeyPatch, name: str, seed: int
 ) -> None:
-    monkeypatch.setattr(merge, "_MOST_SMALL", 3)
+    monkeypatch.setattr(small_files, "_MOST_SMALL", 3)
     chance = random.Random(f"{name} {seed}")
     both = Both(session, lakes, chance, KEYS[name])
     steps = BY_DAY if seed == 0 else chance.choices(BY_DAY, k=16)

@@ -19,7 +19,7 @@ from tests.unit.lake.delta_directory import VECTORS, Conflict, Directory, LocalF
 
 from minercdc.lake.table.columns import CDC, TableColumn
 from minercdc.lake.table.format import LastChanges
-from minercdc.lake.table.native import parquet
+from minercdc.lake.table.native import parquet, small_files
 from minercdc.lake.table.native_delta import merge
 from minercdc.lake.table.native_delta.data_file import added
 from minercdc.lake.table.native_delta.log import LiveFiles
@@ -239,7 +239,7 @@ def shown(rows: Any) -> list[str]:
 def test_the_rows_are_those_of_a_mirror_after_any_history(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr(merge, "_MOST_SMALL", seed % 4 + 1)
+    monkeypatch.setattr(small_files, "_MOST_SMALL", seed % 4 + 1)
     monkeypatch.setattr(parquet, "_ROWS_OF_GROUP", 3)
     history = History(tmp_path, seed)
     for _ in range(10):

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
+
+SQL_TYPES: Final[Mapping[str, str]] = {
+    "int32": "INT",
+    "int64": "BIGINT",
+    "string": "STRING",
+    "bool": "BOOLEAN",
+    "timestamp[us, tz=UTC]": "TIMESTAMP",
+}
+"""Of Arrow's types that the lake's own records have, those that Spark SQL names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,3 +219,14 @@ def whole_rows(rows: pa.Table, fields: Sequence[FileField], gone: Iterable[int])
         for field in schema
     ]
     return without(pa.table(columns, schema=schema), gone)
+
+
+def bounds_of(identity: Identity, rows: pa.Table) -> dict[str, tuple[int, int]]:
+    """By the name of the first column of an integer key, its least and greatest value in changes; empty for another key."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if len(identity.paths[0]) > 1 or not pa.types.is_integer(identity.types[0]):
+        return {}
+    found = pc.min_max(rows.column(identity.names[0])).as_py()
+    return {identity.paths[0][0]: (found["min"], found["max"])}

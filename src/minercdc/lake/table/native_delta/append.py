@@ -12,20 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from minercdc.lake.spark.hadoop_files import HadoopFiles
 from minercdc.lake.table.format import Once
+from minercdc.lake.table.native.fields import SQL_TYPES
 from minercdc.lake.table.native_delta.data_file import added
 from minercdc.lake.table.native_delta.schema import schema_of, statistics_of
 from minercdc.lake.table.native_delta.transaction import DeltaTransaction
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
-
-_TYPES = {
-    "int32": "INT",
-    "int64": "BIGINT",
-    "string": "STRING",
-    "bool": "BOOLEAN",
-    "timestamp[us, tz=UTC]": "TIMESTAMP",
-}
 
 
 class DeltaAppend:
@@ -50,7 +43,7 @@ class DeltaAppend:
         :param properties: of the table, when it is made.
         """
         if transaction.is_first:
-            schema = schema_of((field.name, _TYPES[str(field.type)], "") for field in rows.schema)
+            schema = schema_of((field.name, SQL_TYPES[str(field.type)], "") for field in rows.schema)
             assert schema is not None
             transaction.create(schema, properties)
         fields = transaction.plain_fields()

@@ -39,6 +39,11 @@ class DataFile:
         return found
 
     @property
+    def size(self) -> int:
+        """Its bytes."""
+        return int(self.action["size"])
+
+    @property
     def records(self) -> int:
         """How many rows it has, those that are marked as deleted among them."""
         return int(self.statistics["numRecords"])

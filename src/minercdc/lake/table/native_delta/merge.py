@@ -20,6 +20,7 @@ from minercdc.lake.table.native.fields import FileField
 from minercdc.lake.table.native.matching import (
     Identity,
     as_written,
+    bounds_of,
     identity_of,
     inserted,
     key_paths,
@@ -28,6 +29,7 @@ from minercdc.lake.table.native.matching import (
     matches_of,
     whole_rows,
 )
+from minercdc.lake.table.native.small_files import MOST_ROWS, to_join
 from minercdc.lake.table.native_delta.data_file import added
 from minercdc.lake.table.native_delta.deletion_vectors import UnknownVector, read_vector, write_vectors
 from minercdc.lake.table.native_delta.log import DataFile, LiveFiles, UnknownLog
@@ -40,11 +42,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_MOST_ROWS = 4_000_000  # of the files that may have rows of the changes: their keys are read, some 40 bytes a row
-_MOST_SMALL = 32  # files; a merge that finds more joins them, since each is opened by each merge
-_SMALL = 50_000  # rows
-_MOST_JOINED_ROWS = 250_000
-_MOST_JOINED_BYTES = 64 * 1024 * 1024
 _WRITER = "minercdc"
 
 
@@ -92,7 +89,7 @@ class DeltaMerge:
         try:
             found = self._live.at(self._files, self._transaction.version)
             candidates = list(_candidates(found, identity, changes.rows))
-            if sum(one.records for one in candidates) > _MOST_ROWS:
+            if sum(one.records for one in candidates) > MOST_ROWS:
                 return False
             vectors = {
                 number: read_vector(self._files, one.vector)
@@ -105,7 +102,7 @@ class DeltaMerge:
             return False
         if matches is None or (matches.deleted and not self._marks_rows()):
             return False
-        joined = _small(found)
+        joined = to_join(found)
         rows = [taken.filter(inserted(changes, matches))]
         try:
             rows += self._live_rows(fields, joined, _by_path(candidates, matches.deleted))
@@ -209,20 +206,6 @@ class DeltaMerge:
         return rows
 
 
-def _small(found: Sequence[DataFile]) -> list[DataFile]:
-    """The small files that are to be joined, the smallest first: where these are too many; else none."""
-    small = sorted((one for one in found if one.records <= _SMALL), key=lambda one: one.records)
-    if len(small) <= _MOST_SMALL:
-        return []
-    joined, rows, size = [], 0, 0
-    for one in small:
-        rows, size = rows + one.records, size + int(one.action["size"])
-        if rows > _MOST_JOINED_ROWS or size > _MOST_JOINED_BYTES:
-            break
-        joined.append(one)
-    return joined
-
-
 def _by_path(candidates: Sequence[DataFile], deleted: Mapping[int, list[int]]) -> dict[str, list[int]]:
     return {candidates[number].path: rows for number, rows in deleted.items()}
 
@@ -239,15 +222,12 @@ def _removed(one: DataFile, now: int) -> dict[str, Any]:
 
 def _candidates(found: Iterable[DataFile], identity: Identity, rows: pa.Table) -> Iterator[DataFile]:
     """The files that may have rows of the changes, by the statistics of the first column of an integer key."""
-    import pyarrow as pa
-    import pyarrow.compute as pc  # type: ignore[import-untyped]
-
-    if len(identity.paths[0]) > 1 or not pa.types.is_integer(identity.types[0]):
+    bounds = bounds_of(identity, rows)
+    if not bounds:
         yield from found
         return
-    bounds = pc.min_max(rows.column(identity.names[0])).as_py()
-    (name,) = identity.paths[0]
+    ((name, (first, last)),) = bounds.items()
     for one in found:
         least, greatest = (one.statistics.get(which, {}).get(name) for which in ("minValues", "maxValues"))
-        if least is None or greatest is None or (least <= bounds["max"] and greatest >= bounds["min"]):
+        if least is None or greatest is None or (least <= last and greatest >= first):
             yield one

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from minercdc.lake.table.format import RowsAsked
-from minercdc.lake.table.native.fields import FileField
+from minercdc.lake.table.native.fields import SQL_TYPES, FileField
 from minercdc.lake.table.native.parquet import UnknownRows, groups_within
 from minercdc.lake.table.native_iceberg.files import IcebergFiles, unread
 from minercdc.lake.table.native_iceberg.schema import schema_of
@@ -24,18 +24,9 @@ _FEW_VALUES = ("batch", "topic", "scn", "commit_scn", "op")  # columns of the ch
 _MOST_FILES = 1000  # each is opened
 
 
-_TYPES = {
-    "int32": "INT",
-    "int64": "BIGINT",
-    "string": "STRING",
-    "bool": "BOOLEAN",
-    "timestamp[us, tz=UTC]": "TIMESTAMP",
-}
-
-
 def schema_of_rows(rows: pa.Table) -> str | None:
     """The schema, in Iceberg's JSON, of a table of such rows; None for a type that is not known here."""
-    return schema_of((field.name, _TYPES.get(str(field.type), ""), "") for field in rows.schema)
+    return schema_of((field.name, SQL_TYPES.get(str(field.type), ""), "") for field in rows.schema)
 
 
 def in_fields(rows: pa.Table, fields: Sequence[FileField]) -> pa.Table:

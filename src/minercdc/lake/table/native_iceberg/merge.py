@@ -18,6 +18,7 @@ from minercdc.lake.table.native.fields import FileField
 from minercdc.lake.table.native.matching import (
     Identity,
     as_written,
+    bounds_of,
     identity_of,
     inserted,
     key_paths,
@@ -27,6 +28,7 @@ from minercdc.lake.table.native.matching import (
     whole_rows,
 )
 from minercdc.lake.table.native.parquet import UnknownRows
+from minercdc.lake.table.native.small_files import MOST_ROWS, to_join
 from minercdc.lake.table.native_iceberg.files import IcebergFiles, ListedFile, unread
 from minercdc.lake.table.native_iceberg.table import commit, plain_fields
 
@@ -36,13 +38,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_MOST_ROWS = 4_000_000  # of the files that may have rows of the changes: their keys are read, some 40 bytes a row
 _MOST_FILES = 500  # each is opened
 _MOST_MARKED = 64  # files of which rows go: each gets a file of deletes
-_MOST_SMALL = 32  # files; a merge that finds more joins them, since each is opened by each merge
-_SMALL = 50_000  # rows
-_MOST_JOINED_ROWS = 250_000
-_MOST_JOINED_BYTES = 64 * 1024 * 1024
 
 
 class _Change(NamedTuple):
@@ -50,7 +47,7 @@ class _Change(NamedTuple):
 
     :param rows: of the new file.
     :param joined: the files whose rows are among them.
-    :param marked: numbers of the rows that go, of the other files.
+    :param marked: of the other files of which rows go, the numbers of all rows that are deleted then.
     """
 
     rows: pa.Table
@@ -97,21 +94,25 @@ class IcebergMerge:
             return _Change(taken, [], {})
         if (identity := identity_of(fields, changes)) is None:
             return None
-        candidates = list(self._files.listed(_bounds(identity, changes)))
-        if sum(one.records for one in candidates) > _MOST_ROWS or len(candidates) > _MOST_FILES:
+        candidates = list(self._files.listed(bounds_of(identity, changes.rows)))
+        if sum(one.records for one in candidates) > MOST_ROWS or len(candidates) > _MOST_FILES:
             return None
         gone = self._files.positions(_each(candidates))
         matches = matches_of(list(self._keys(fields, identity, candidates, gone)), identity, changes)
         if matches is None or len(matches.deleted) > _MOST_MARKED:
             return None
         deleted = {candidates[number].path: rows for number, rows in matches.deleted.items()}
-        joined = _small(candidates)
+        joined = to_join(candidates)
         apart = {one.path for one in joined}
         rows = [taken.filter(inserted(changes, matches))]
         for one in joined:
             without = {*gone.get(one.path, ()), *deleted.get(one.path, ())}
             rows.append(whole_rows(self._files.rows(one, fields), fields, without))
-        marked = {one: deleted[one.path] for one in candidates if one.path in deleted and one.path not in apart}
+        marked = {
+            one: [*gone.get(one.path, ()), *deleted[one.path]]
+            for one in candidates
+            if one.path in deleted and one.path not in apart
+        }
         return _Change(pa.concat_tables(rows), joined, marked)
 
     def _update(self, change: _Change, snapshot: int) -> Any | None:
@@ -127,9 +128,8 @@ class IcebergMerge:
         for one in change.joined:
             delta = delta.removeRows(one.of_java)
         for one, rows in change.marked.items():
-            before = files.positions(filter(files.is_of_one, one.deletes)).get(one.path, ())
-            delta = delta.addDeletes(files.new_deletes(one.path, [*before, *rows]))
-        # Those of a file that goes, and those that are in the new one.
+            delta = delta.addDeletes(files.new_deletes(one.path, rows))
+        # Those of a file that goes, and those whose rows are in the new one.
         for one in [*change.joined, *change.marked]:
             for delete in filter(files.is_of_one, one.deletes):
                 delta = delta.removeDeletes(delete)
@@ -165,28 +165,3 @@ def first_rows(changes: LastChanges, fields: Sequence[FileField]) -> pa.Table | 
 def _each(found: Iterable[ListedFile]) -> Iterable[Any]:
     """The files of deletes, each once."""
     return {str(delete.location()): delete for one in found for delete in one.deletes}.values()
-
-
-def _bounds(identity: Identity, changes: LastChanges) -> Mapping[str, tuple[Any, Any]]:
-    """The least and greatest value of the first column of an integer key; nothing for another key."""
-    import pyarrow as pa
-    import pyarrow.compute as pc  # type: ignore[import-untyped]
-
-    if len(identity.paths[0]) > 1 or not pa.types.is_integer(identity.types[0]):
-        return {}
-    bounds = pc.min_max(changes.rows.column(identity.names[0])).as_py()
-    return {identity.paths[0][0]: (bounds["min"], bounds["max"])}
-
-
-def _small(found: Sequence[ListedFile]) -> list[ListedFile]:
-    """The small files that are to be joined, the smallest first: where these are too many; else none."""
-    small = sorted((one for one in found if one.records <= _SMALL), key=lambda one: one.records)
-    if len(small) <= _MOST_SMALL:
-        return []
-    joined, rows, size = [], 0, 0
-    for one in small:
-        rows, size = rows + one.records, size + one.size
-        if rows > _MOST_JOINED_ROWS or size > _MOST_JOINED_BYTES:
-            break
-        joined.append(one)
-    return joined
