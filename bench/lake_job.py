@@ -29,7 +29,7 @@ from minercdc.lake.read.changes import typed_changes
 from minercdc.lake.stream.kafka_options import spark_kafka_options
 from minercdc.lake.stream.marks import Marks
 from minercdc.lake.table.history import LakeHistory, TableHistory
-from minercdc.lake.table.iceberg.tables import catalog_settings
+from minercdc.lake.table.iceberg.catalog import catalog_settings
 from minercdc.sinks.kafka.client import KafkaClient
 
 if TYPE_CHECKING:

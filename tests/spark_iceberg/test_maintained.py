@@ -18,8 +18,7 @@ from minercdc.errors import LakeError
 from minercdc.lake.maintain.maintenance import Maintenance
 from minercdc.lake.table.format import Once
 from minercdc.lake.table.formats import format_of
-from minercdc.lake.table.iceberg import snapshots
-from minercdc.lake.table.iceberg import tables as iceberg
+from minercdc.lake.table.iceberg import catalog_table, snapshots
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.stream.events import Op
 
@@ -33,7 +32,7 @@ T = TableSchema(TableId("D", "LAB", "T"), (Column("ID", "NUMBER", 9, 0, nullable
 def meanwhile(monkeypatch: pytest.MonkeyPatch, committed: Callable[[], None]) -> Iterator[list[str]]:
     """Has something committed after the first rewriting began, and before it commits; yields what each says."""
     begun: list[str] = []
-    execute = iceberg._execute
+    execute = catalog_table._execute
 
     def executed(action: Any, said: Mapping[str, str]) -> None:
         begun.append(str(said))
@@ -42,7 +41,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, committed: Callable[[], None]) ->
         execute(action, said)
 
     with monkeypatch.context() as patch:
-        patch.setattr(iceberg, "_execute", executed)
+        patch.setattr(catalog_table, "_execute", executed)
         yield begun
 
 
@@ -125,7 +124,7 @@ def test_versions_that_are_needed_stay_when_those_between_them_go(
     spark.sql(f"INSERT INTO {table.name}.branch_theirs SELECT * FROM {table.name}")
 
     with monkeypatch.context() as patch:
-        patch.setattr(iceberg, "_execute", lambda *_: None)  # as where no files are worth joining
+        patch.setattr(catalog_table, "_execute", lambda *_: None)  # as where no files are worth joining
         table.compact(timedelta(days=1), {versions[1], versions[4]})
     applied = table.applied()
     assert (table.mode(), applied and applied.scn) == ("soft_delete", connector.scn)

@@ -9,7 +9,8 @@ import pytest
 from minercdc.config.load import parse_properties
 from minercdc.errors import ConfigError, LakeError
 from minercdc.lake.table.formats import format_of
-from minercdc.lake.table.iceberg.tables import Catalog, Iceberg, catalog_settings
+from minercdc.lake.table.iceberg.catalog import Catalog, catalog_settings
+from minercdc.lake.table.iceberg.tables import Iceberg
 from minercdc.schema.table import TableId
 
 NEEDED = {

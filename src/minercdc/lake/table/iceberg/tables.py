@@ -7,57 +7,48 @@ says of its table, and the table's mode, stand in the snapshot's summary, since 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import timedelta
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.target.catalog_names import CatalogNames
 from minercdc.config.target.lake import Format, Mode
-from minercdc.config.target.lake_layout import SortField
 from minercdc.errors import LakeError
-from minercdc.lake.spark.jvm import java_class
 from minercdc.lake.spark.sql import literal, quoted
-from minercdc.lake.table.catalog_errors import java_causes, unreached
 from minercdc.lake.table.columns import CDC, DropColumn, IdentifyColumn, RenameColumn, Step, TableColumn, lake_comment
 from minercdc.lake.table.format import (
     NO_TABLE,
-    READERS_TIME,
     Applied,
     LakeTable,
     LastChanges,
     LogTable,
-    Once,
     Overtaken,
-    RowsAsked,
     columns_of,
     commented,
     refuse_overtaken,
     source_properties,
 )
+from minercdc.lake.table.iceberg.catalog import Catalog, catalog_settings
+from minercdc.lake.table.iceberg.catalog_table import OWNER, CatalogTable, saying
 from minercdc.lake.table.iceberg.layout import TAG, Layout, layout_of
-from minercdc.lake.table.iceberg.snapshots import APPLIED, COLUMNS, MODE, NUMBER, WRITER, Snapshots, activate, version_of
-from minercdc.lake.table.native_iceberg.append import IcebergAppend, in_fields, schema_of_rows
+from minercdc.lake.table.iceberg.log_table import IcebergLogTable
+from minercdc.lake.table.iceberg.snapshots import APPLIED, COLUMNS, MODE, Snapshots, version_of
 from minercdc.lake.table.native_iceberg.create import IcebergCreate
 from minercdc.lake.table.native_iceberg.merge import IcebergMerge, first_rows
 from minercdc.lake.table.native_iceberg.schema import schema_of
-from minercdc.lake.table.paths import LakePaths
 from minercdc.lake.table.statements import comment_statement, fill_statement, no_rows, step_statement
 from minercdc.lake.table.widening import precision_of
-from minercdc.local.spark import SECRETS
 from minercdc.schema.table import TableId
 
 if TYPE_CHECKING:
-    import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame, SparkSession
 
 _MODE_PROPERTY = "minercdc.lake.mode"  # of a table as it was made: another program may expire the snapshot that says it
 _CLUSTERED = "minercdc.lake.cluster"  # property of a table: the columns by which it is sorted when it is compacted
-_SUMMARY = "spark.sql.iceberg.snapshot-property."
 _PROPERTIES: Final[Mapping[str, str]] = {
     "write.parquet.compression-codec": "zstd",
     "write.delete.mode": "merge-on-read",
@@ -69,256 +60,9 @@ _PROPERTIES: Final[Mapping[str, str]] = {
     # A snapshot goes when it was replaced long enough ago, not when it was made long ago: `compact` says which.
     "history.expire.max-snapshot-age-ms": str(2**62),
 }
-_OWNER: Final = ("minercdc.connector", "minercdc.topic.prefix")
-"""Properties by which a table says whose it is."""
-_MB = 1024 * 1024
-# As Delta's: a file of this size stays as it is until a twentieth of its rows is deleted.
-_REWRITTEN: Final[Mapping[str, str]] = {
-    "target-file-size-bytes": str(256 * _MB),
-    "min-file-size-bytes": str(32 * _MB),
-    "min-input-files": "2",
-    "delete-ratio-threshold": "0.05",
-}
-_APPENDS_BETWEEN_LOOKS = 50
-_LISTING: Final = "org.apache.iceberg.io.SupportsPrefixOperations"
-_ORPHANS_AGE = timedelta(days=3)  # a writer may be writing younger ones
 
 
-@dataclass(frozen=True, slots=True)
-class Catalog:
-    """A catalog of a session.
-
-    :param settings: Spark's, with which a session has it.
-    """
-
-    name: str
-    settings: Mapping[str, str]
-
-    def open(self, spark: SparkSession) -> None:
-        """Have a session know the catalog, also one that was made without it. Raises LakeError as `reached`."""
-        prefix = f"spark.sql.catalog.{self.name}"
-        if spark.conf.get(prefix, None) is None:
-            for name, value in self.settings.items():
-                if name.startswith(prefix):
-                    spark.conf.set(name, value)
-        session: Any = spark
-        activate(spark)
-        with self.reached():
-            session._jsparkSession.sessionState().catalogManager().catalog(self.name)
-
-    @contextmanager
-    def reached(self) -> Iterator[None]:
-        """Work with the catalog in the block. Raises LakeError where the catalog does not answer, or refuses who asks."""
-        from py4j.protocol import Py4JJavaError
-        from pyspark.errors import PySparkException
-
-        try:
-            yield
-        except (Py4JJavaError, PySparkException) as error:
-            uri = self.settings.get(f"spark.sql.catalog.{self.name}.uri", "")
-            if (explained := unreached(self.name, uri, list(java_causes(error)))) is not None:
-                raise explained from error
-            raise
-
-
-class _Table:
-    """What tables of the source and of the lake's own have in common.
-
-    :ivar name: `catalog.namespace.table`, in SQL.
-    """
-
-    def __init__(self, spark: SparkSession, catalog: Catalog, path: Sequence[str], properties: Mapping[str, str]) -> None:
-        catalog.open(spark)
-        self._spark = spark
-        self._catalog = catalog
-        self._path = path
-        self._namespace = ".".join(map(quoted, (catalog.name, *path[:-1])))
-        self._properties = properties
-        self._is_known_as_ours = False
-        self.name = f"{self._namespace}.{quoted(path[-1])}"
-
-    def exists(self) -> bool:
-        """Whether there is a table."""
-        with self._catalog.reached():
-            return bool(self._spark.catalog.tableExists(self.name))
-
-    def _refuse_others(self) -> None:
-        """Raise LakeError where the table, which is there, is of the lake of another connector: several lakes may be in one catalog."""
-        if self._is_known_as_ours:
-            return
-        there, ours = self._snapshots().table.properties(), self._properties
-        if any(there.get(name) not in (None, ours[name]) for name in _OWNER):
-            named, prefix = (there.get(name) for name in _OWNER)
-            raise LakeError(
-                f"{self.name} belongs to the lake of connector {named} (topic.prefix {prefix}), but this is {ours[_OWNER[0]]} (topic.prefix"
-                f" {ours[_OWNER[1]]})",
-                hint="Two lakes have no tables in common: give one of them another catalog, or another minercdc.lake.catalog.warehouse.",
-            )
-        self._is_known_as_ours = True
-
-    def newest_version(self) -> int:
-        """See `LogTable`."""
-        if not self.exists():
-            return NO_TABLE
-        newest = self._snapshots().newest
-        return 0 if newest is None else int(newest.sequenceNumber())
-
-    def size(self) -> tuple[int, int]:
-        """(files of the newest version, deletes included, their bytes)."""
-        files = self._spark.sql(f"SELECT count(1), coalesce(sum(file_size_in_bytes), 0) FROM {self.name}.files")
-        row = files.collect()[0]
-        return int(row[0]), int(row[1])
-
-    def _snapshots(self) -> Snapshots:
-        with self._catalog.reached():
-            return Snapshots(self._spark, self.name)
-
-    def _make_namespace(self) -> None:
-        with self._catalog.reached():
-            self._spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {self._namespace}")
-
-    def _rewrite(
-        self, age: timedelta, order: Sequence[SortField], spoken: Sequence[str], kept: Collection[int] | None = None
-    ) -> None:
-        """Join files, sorted where there is an order, and remove what versions that are older than `age` had alone.
-
-        :param spoken: members of summaries, whose newest values the new snapshots have, too, since the others may go.
-        :param kept: see `LakeTable.compact`.
-        """
-        session: Any = self._spark
-        snapshots = self._snapshots()
-        actions = java_class(self._spark, "org.apache.iceberg.spark.actions.SparkActions").get(session._jsparkSession)
-        said = {member: text for member in spoken if (text := snapshots.said(member)) is not None}
-        rewrite = actions.rewriteDataFiles(snapshots.table)
-        for name, value in _REWRITTEN.items():
-            rewrite = rewrite.option(name, value)
-        if order:
-            sorting = java_class(self._spark, "org.apache.iceberg.SortOrder").builderFor(snapshots.table.schema())
-            for field in order:
-                sorting = sorting.desc(field.column) if field.descending else sorting.asc(field.column)
-            rewrite = rewrite.sort(sorting.build())
-        _execute(rewrite, said)
-        # Each takes the table as the one before left it.
-        _execute(actions.removeDanglingDeleteFiles(self._snapshots().table), said)
-        _execute(actions.rewritePositionDeletes(self._snapshots().table), said)
-        self._snapshots().expire(age, spoken, kept)
-        before = datetime.now(UTC) - max(age, _ORPHANS_AGE)
-        table = self._snapshots().table
-        orphans = actions.deleteOrphanFiles(table).olderThan(int(before.timestamp() * 1000))
-        if _only_iceberg_lists(self._spark, table):
-            orphans = orphans.usePrefixListing(True)
-        orphans.execute()
-
-
-class IcebergLogTable(_Table):
-    """A table of the lake's own records."""
-
-    def __init__(self, spark: SparkSession, catalog: Catalog, path: Sequence[str], properties: Mapping[str, str]) -> None:
-        super().__init__(spark, catalog, path, properties)
-        self._appends = 0
-
-    def exists(self) -> bool:
-        """See `LogTable`. Raises LakeError where it is of another lake."""
-        there = super().exists()
-        if there:
-            self._refuse_others()
-        return there
-
-    def append(self, rows: DataFrame, once: Once | None = None) -> None:
-        """See `LogTable`. The newest snapshot of an append has its name."""
-        there = self.exists()
-        if once is not None and there and self._has(once):
-            return
-        said = _names(once)
-        self._catalog.open(rows.sparkSession)  # that of a stream is the stream's own
-        with self._catalog.reached(), _saying(rows.sparkSession, said):
-            if there:
-                self._add_columns(rows)
-                rows.writeTo(self.name).append()
-            else:
-                self._make_namespace()
-                made = rows.writeTo(self.name).using("iceberg")
-                for name, value in self._properties.items():
-                    made = made.tableProperty(name, value)
-                made.create()
-        self._appended()
-
-    def identity(self) -> str:
-        """See `LogTable`."""
-        return str(self._snapshots().table.uuid())
-
-    def prepare(self) -> None:
-        """See `LogTable`: maintenance removes what is older. A table of an older version does not say whose it is."""
-        if self.exists() and self._snapshots().table.properties().get(_OWNER[0]) is None:
-            owner = ", ".join(f"'{name}' = {literal(self._properties[name])}" for name in _OWNER)
-            self._spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({owner})")
-
-    def append_here(self, rows: pa.Table, once: Once | None = None) -> bool | None:
-        """See `LogTable`."""
-        if find_spec("pyarrow") is None:
-            return None
-        if not self.exists():
-            return self._begun(rows, once)
-        with self._catalog.reached():
-            append = IcebergAppend(self._spark, self._snapshots().table)
-            if not append.takes(rows):
-                return None
-            if once is not None and self._has(once):
-                return False
-            if not append.run(rows, _names(once)):
-                return None
-        self._appended()
-        return True
-
-    def _begun(self, rows: pa.Table, once: Once | None) -> bool | None:
-        """Make the table with these rows; None where only Spark does it."""
-        if (schema := schema_of_rows(rows)) is None:
-            return None
-        self._make_namespace()
-        with self._catalog.reached():
-            making = IcebergCreate(self._spark, self._catalog.name)
-            made = making.run(self._path, schema, self._properties, partial(in_fields, rows), _names(once))
-        return True if made else None
-
-    def read_here(self, asked: RowsAsked) -> list[pa.Table] | None:
-        """See `LogTable`."""
-        if find_spec("pyarrow") is None:
-            return None
-        with self._catalog.reached():
-            return IcebergAppend(self._spark, self._snapshots().table).read(asked)
-
-    def _appended(self) -> None:
-        """Each version is named by the table's metadata, which each append writes."""
-        self._appends += 1
-        if self._appends % _APPENDS_BETWEEN_LOOKS == 0:
-            self._snapshots().expire(READERS_TIME, (WRITER, NUMBER))
-
-    def _has(self, once: Once) -> bool:
-        # Not that of the newest one alone, which may have joined files, and repeats a number of before the last append.
-        summaries = (one.summary() for one in self._snapshots().back())
-        return any(said.get(WRITER) == once.writer and int(said.get(NUMBER)) >= once.number for said in summaries)
-
-    def _add_columns(self, rows: DataFrame) -> None:
-        known = set(self.read().columns)
-        for field in rows.schema.fields:
-            if field.name not in known:
-                kind = field.dataType.simpleString()
-                self._spark.sql(f"ALTER TABLE {self.name} ADD COLUMNS ({quoted(field.name)} {kind})")
-
-    def read(self) -> DataFrame:
-        """All rows. The table has to be there."""
-        return self._spark.table(self.name)
-
-    def delete(self, where: str) -> None:
-        """Delete the rows that meet an SQL condition."""
-        self._spark.sql(f"DELETE FROM {self.name} WHERE {where}")
-
-    def compact(self, age: timedelta) -> None:
-        """See `LogTable`."""
-        self._rewrite(age, (), (WRITER, NUMBER))
-
-
-class IcebergTable(_Table):
+class IcebergTable(CatalogTable):
     """The lake's table of one source table."""
 
     def __init__(
@@ -436,7 +180,7 @@ class IcebergTable(_Table):
     def append(self, rows: DataFrame, applied: Applied | None, *, known: Applied | None = None) -> None:
         """See `LakeTable`. Iceberg appends to whatever is there; an overwriting, of no row, is refused where the table was made again."""
         writer = rows.writeTo(self.name)
-        with _saying(rows.sparkSession, {} if applied is None else {APPLIED: applied.to_json()}):
+        with saying(rows.sparkSession, {} if applied is None else {APPLIED: applied.to_json()}):
             if known is None or (found := self._snapshots()).newest is None:
                 writer.append()
                 return
@@ -533,7 +277,7 @@ class IcebergTable(_Table):
 
     def _saying(self, applied: Applied | None, mode: Mode | None = None) -> AbstractContextManager[None]:
         said = {APPLIED: None if applied is None else applied.to_json(), MODE: mode}
-        return _saying(self._spark, {member: text for member, text in said.items() if text is not None})
+        return saying(self._spark, {member: text for member, text in said.items() if text is not None})
 
 
 def promotes(old: str, new: str) -> bool:
@@ -561,7 +305,7 @@ class Iceberg:
         self._names = CatalogNames(lake.minercdc_lake_catalog_table_name, several=config.database.has_several_pdbs)
         self._records = "_minercdc_" + re.sub(r"\W", "_", config.identity.name)
         self._properties = {**_PROPERTIES, "format-version": str(lake.minercdc_lake_iceberg_format_version)}
-        self._owner = dict(zip(_OWNER, (config.identity.name, config.identity.topic_prefix), strict=True))
+        self._owner = dict(zip(OWNER, (config.identity.name, config.identity.topic_prefix), strict=True))
 
     def table(self, spark: SparkSession, table: TableId) -> LakeTable:
         """See `TableFormat`."""
@@ -584,59 +328,3 @@ class Iceberg:
         """See `TableFormat`: what was read is not what is there when it is committed, or the table was made again meanwhile."""
         conflicts = ("ValidationException", "CommitFailedException", "is not an ancestor of")
         return isinstance(error, Overtaken) or any(name in str(error) for name in conflicts)
-
-
-def catalog_settings(config: ConnectorConfig) -> dict[str, str]:
-    """Spark's settings with which a session has the catalog of a configuration."""
-    lake = config.lake
-    catalog = f"spark.sql.catalog.{lake.minercdc_lake_catalog_name}"
-    given = {
-        "type": lake.minercdc_lake_catalog_type,
-        "uri": lake.minercdc_lake_catalog_uri,
-        "warehouse": lake.minercdc_lake_catalog_warehouse,
-    }
-    if given["warehouse"] is None and given["type"] != "rest":
-        given["warehouse"] = LakePaths(config).root
-    passed_on = {"cache-enabled": "false", **config.lake_catalog}
-    return {
-        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-        "spark.redaction.regex": SECRETS,
-        catalog: "org.apache.iceberg.spark.SparkCatalog",
-        **{f"{catalog}.{name}": value for name, value in {**given, **passed_on}.items() if value is not None},
-    }
-
-
-def _names(once: Once | None) -> dict[str, str]:
-    """The members of a summary that name an append."""
-    return {} if once is None else {WRITER: once.writer, NUMBER: str(once.number)}
-
-
-def _execute(action: Any, said: Mapping[str, str]) -> None:
-    """Run an action of Iceberg, whose snapshot has these members in its summary."""
-    for member, text in said.items():
-        action = action.snapshotProperty(member, text)
-    action.execute()
-
-
-def _only_iceberg_lists(spark: SparkSession, table: Any) -> bool:
-    """Whether Hadoop has no file system for a table's files, and Iceberg's own access to them lists them."""
-    from py4j.protocol import Py4JJavaError
-
-    session: Any = spark
-    try:
-        java_class(spark, "org.apache.hadoop.fs.Path")(table.location()).getFileSystem(session._jsc.hadoopConfiguration())
-    except Py4JJavaError:
-        return bool(java_class(spark, "py4j.reflection.TypeUtil").isInstanceOf(_LISTING, table.io()))
-    return False
-
-
-@contextmanager
-def _saying(spark: SparkSession, said: Mapping[str, str]) -> Iterator[None]:
-    """Have the commits of the block have these members in their summaries."""
-    for name, value in said.items():
-        spark.conf.set(_SUMMARY + name, value)
-    try:
-        yield
-    finally:
-        for name in said:
-            spark.conf.unset(_SUMMARY + name)
