@@ -45,6 +45,7 @@ ONLY_BY_NAME = (
     "incremental",
     "lake_wide",
     "lake_updates",
+    "lake_tiny",
     "catch_up",
     "latency",
     "compression",

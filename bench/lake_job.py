@@ -7,6 +7,7 @@ append   read the topics, decode the rows, append them to a new table: the least
 plain    the job that one writes first: from_json, the last row by window, MERGE; a table after the other
 lake     minercdc's lake: `readable` once the change log holds all, `merged` once the tables do
 maintained   the same, and then `maintained`
+followed     the lake while its input grows, until standard input ends
 """
 
 from __future__ import annotations
@@ -138,6 +139,16 @@ def _lake(spark: SparkSession, config: ConnectorConfig, watch: _Watch) -> None:
         running.stop()
 
 
+def _followed(spark: SparkSession, config: ConnectorConfig, watch: _Watch) -> None:
+    running = start(spark, config)
+    try:
+        sys.stdin.read()
+        running.process_all_available()
+        watch.step("merged")
+    finally:
+        running.stop()
+
+
 def _maintained(spark: SparkSession, config: ConnectorConfig, watch: _Watch) -> None:
     _lake(spark, config, watch)
     if failed := [one.failure for one in Maintenance(spark, config).run() if one.failure]:
@@ -150,6 +161,7 @@ _JOBS: dict[str, Callable[[SparkSession, ConnectorConfig, _Watch], None]] = {
     "plain": _plain,
     "lake": _lake,
     "maintained": _maintained,
+    "followed": _followed,
 }
 
 

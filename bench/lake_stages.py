@@ -6,6 +6,7 @@ lake          100,000 changes of one table of 10 columns, each job in a warm JVM
 lake_small    8 tables with 100 changes each, right after Spark's start
 lake_wide     200 tables with 500 changes each; only when named
 lake_updates  100 updates of a million rows, and what they leave on disk after maintenance without retention; only when named
+lake_tiny     100 merges of 12 rows into 40, and what they leave on disk before maintenance; only when named
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -112,6 +115,63 @@ def lake_updates(sandbox: Sandbox, directory: Path, broker: str, formats: Sequen
         yield Measure(f"{form}, lake: {left}", "disk", 0, 0, 0, "1024 KiB")
 
 
+def lake_tiny(sandbox: Sandbox, directory: Path, broker: str, formats: Sequence[str]) -> Iterator[Measure]:
+    """Tiny transactions, each merged on its own."""
+    for form in formats:
+        name = f"tiny{form}"
+        tiny, lake = replace(MIDDLE, name=name.upper()), _lake_of(directory, name, form)
+        table = lake / "BENCH" / tiny.name
+        _create(sandbox, [tiny])
+        app = sandbox.connect()
+        more = ("minercdc.lake.merge.interval.ms: 0",)
+        with _connector(directory, name, f"BENCH.{tiny.name}", sandbox, broker, more) as connector:
+            load(app, tiny, 0, 40)
+            with _followed(form, directory, name) as steps:
+                _await_version(table, 1, connector)
+                for n in range(100):
+                    version = _versions(table)
+                    keys = [(n * 12 + k) * 7 % 40 for k in range(12)]
+                    with app.cursor() as cursor:
+                        cursor.executemany(tiny.update, [(*tiny.new_values(n + key), key) for key in keys])
+                    app.commit()
+                    _await_version(table, version + 1, connector)
+        for step, (wall, cpu) in steps.items():
+            yield Measure(f"{form}, lake: {step}, 100 x 12 rows", "Spark", 1_240, wall, cpu)
+        left = f"{_versions(table)} versions of {_size(table) / 1024:,.0f} KiB, in a lake of {_size(lake) / 1024:,.0f} KiB"
+        yield Measure(f"{form}, lake: {left}", "disk", 0, 0, 0, "2.5 x Delta" if form == "iceberg" else "")
+
+
+def _versions(table: Path) -> int:
+    """Commits of a lake table of either format, from its directory."""
+    return sum(len(list(table.glob(files))) for files in ("_delta_log/*.json", "metadata/snap-*.avro"))
+
+
+def _await_version(table: Path, version: int, connector: Connector) -> None:
+    deadline = time.monotonic() + _PATIENCE_S
+    while _versions(table) < version:
+        connector.check()
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{table.name} has no version {version} of its own")
+        time.sleep(0.02)
+
+
+@contextmanager
+def _followed(form: str, directory: Path, name: str) -> Iterator[dict[str, tuple[float, float]]]:
+    """The lake beside the changes; its steps are there once it has ended."""
+    steps: dict[str, tuple[float, float]] = {}
+    command = [sys.executable, "-m", "bench.lake_job", "followed", _with_lake(directory, name, form)]
+    with (directory / f"followed-{form}.log").open("w") as errors:
+        job = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env={**os.environ, **SECRET}, text=True
+        )
+    with job:
+        try:
+            yield steps
+            steps.update(json.loads(job.communicate(timeout=_PATIENCE_S)[0].splitlines()[-1]))
+        finally:
+            job.kill()
+
+
 def _lake_of(directory: Path, name: str, form: str) -> Path:
     return directory / f"{name}-{form}-lake"
 
@@ -177,5 +237,11 @@ def lake_stages(formats: str) -> dict[str, Stage]:
 
     :param formats: of the tables; a name of `FORMATS`.
     """
-    stages = {"lake": lake, "lake_small": lake_small, "lake_wide": lake_wide, "lake_updates": lake_updates}
+    stages = {
+        "lake": lake,
+        "lake_small": lake_small,
+        "lake_wide": lake_wide,
+        "lake_updates": lake_updates,
+        "lake_tiny": lake_tiny,
+    }
     return {name: partial(stage, formats=FORMATS[formats]) for name, stage in stages.items()}

@@ -251,6 +251,19 @@ def test_no_merge_takes_a_spark_job(session: SparkSession, lakes: Lakes) -> None
     assert 0 < deletes <= data  # one of each data file at most
 
 
+def test_small_merges_leave_little_metadata(session: SparkSession, lakes: Lakes, tmp_path: Path) -> None:
+    """What a commit writes beside rows: its manifests, and a file that lists all versions."""
+    chance, ours = random.Random(1), lakes()
+    assert ours.create_of(changes_of(chance, COLUMNS, ["ID"], 10, 40), CDC_TYPE, Applied(10, 1))
+    for n in range(2, 15):
+        assert ours.merge_rows(changes_of(chance, COLUMNS, ["ID"], n * 10, 12), Applied(n * 10, 1))
+    manifests = session.sql(f"SELECT count_if(content = 0), count_if(content = 1) FROM {ours.name}.manifests").collect()[0]
+    assert max(manifests) <= 5
+    versions = list((tmp_path / "lake").rglob("*.metadata.json"))
+    assert len(versions) == 11
+    assert all(version.name.endswith(".gz.metadata.json") for version in versions)
+
+
 def test_a_commit_of_another_writer_is_a_conflict(
     lakes: Lakes, iceberg: Callable[..., Iceberg], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 from pathlib import Path
@@ -60,7 +61,7 @@ class IcebergRows:
         """See `Rows`."""
         try:
             version = (self._metadata / "version-hint.text").read_text().strip()
-            metadata = json.loads((self._metadata / f"v{version}.metadata.json").read_text())
+            metadata = json.loads(gzip.decompress((self._metadata / f"v{version}.gz.metadata.json").read_bytes()))
         except FileNotFoundError:  # no table, or a file that the next commit has removed
             return 0
         newest = metadata.get("current-snapshot-id", -1)

@@ -54,9 +54,12 @@ _PROPERTIES: Final[Mapping[str, str]] = {
     "write.delete.mode": "merge-on-read",
     "write.update.mode": "merge-on-read",
     "write.merge.mode": "merge-on-read",
-    # Each commit writes a file of metadata; the table names these, and older ones go.
-    "write.metadata.previous-versions-max": "20",
+    # Each commit writes a file of metadata, which lists all versions; the table names these, and older ones go.
+    "write.metadata.compression-codec": "gzip",
+    "write.metadata.previous-versions-max": "10",
     "write.metadata.delete-after-commit.enabled": "true",
+    # A manifest of one file is nearly all schema, and a merge writes those again whose files of deletes it replaces.
+    "commit.manifest.min-count-to-merge": "5",
     # A snapshot goes when it was replaced long enough ago, not when it was made long ago: `compact` says which.
     "history.expire.max-snapshot-age-ms": str(2**62),
 }
