@@ -49,6 +49,22 @@ class Snapshot:
         return self.said
 
 
+class JavaCollection:
+    """A collection, and its only iterator, as py4j has them."""
+
+    def __init__(self, found: Sequence[Any]) -> None:
+        self._left = list(found)
+
+    def iterator(self) -> JavaCollection:
+        return self
+
+    def hasNext(self) -> bool:
+        return bool(self._left)
+
+    def next(self) -> Any:
+        return self._left.pop(0)
+
+
 class Table:
     """A table of these snapshots.
 
@@ -67,8 +83,8 @@ class Table:
     def history(self) -> list[Any]:
         return [SimpleNamespace(snapshotId=lambda number=number: number) for number in self._history]
 
-    def snapshots(self) -> list[Snapshot]:
-        return list(self._kept.values())
+    def snapshots(self) -> JavaCollection:
+        return JavaCollection(list(self._kept.values()))
 
     def snapshot(self, number: int) -> Snapshot | None:
         return self._kept.get(number)

@@ -1,7 +1,8 @@
-"""Java classes of the driver's JVM, by their full names."""
+"""Java classes of the driver's JVM, by their full names, and its collections."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,3 +20,13 @@ def java_class(spark: SparkSession, name: str) -> Any:
 
     session: Any = spark
     return JavaClass(name, session.sparkContext._gateway._gateway_client)
+
+
+def elements(collection: Any) -> Iterator[Any]:
+    """The elements of a Java collection, each fetched when it is asked for.
+
+    py4j's own iteration ends with Java's NoSuchElementException, of which PySpark asks Java twenty times what kind it is: 25 ms each time.
+    """
+    iterator = collection.iterator()
+    while iterator.hasNext():
+        yield iterator.next()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from minercdc.errors import LakeError
-from minercdc.lake.spark.jvm import java_class
+from minercdc.lake.spark.jvm import elements, java_class
 from minercdc.lake.table.format import READERS_TIME, Applied
 from minercdc.lake.table.iceberg.layout import TAG
 
@@ -72,7 +72,7 @@ class Snapshots:
         parent, so the table's history says which they are; where one was removed, Iceberg ends the history with the one after it."""
         seen: set[int] = set()
         oldest = None
-        for entry in reversed(list(self.table.history())):
+        for entry in reversed(self.table.history()):  # fetched one after the other: the newest few say what is looked for
             one = self.table.snapshot(entry.snapshotId())
             if one is not None and int(entry.snapshotId()) not in seen:
                 seen.add(int(entry.snapshotId()))
@@ -84,7 +84,7 @@ class Snapshots:
 
     def _before_history(self, before: int, of_history: Collection[int]) -> Iterator[Any]:
         """The snapshots that are kept of those before a version, but for those of branches of others, the newest first."""
-        kept = {int(one.snapshotId()): one for one in self.table.snapshots()}
+        kept = {int(one.snapshotId()): one for one in elements(self.table.snapshots())}
         elsewhere: set[int] = set()
         for name, ref in dict(self.table.refs()).items():
             at = int(ref.snapshotId()) if ref.isBranch() and str(name) != "main" else None

@@ -3,16 +3,17 @@ table's own access to them."""
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlparse
 
 from minercdc.lake.spark.hadoop_files import JavaStream
-from minercdc.lake.spark.jvm import java_class
+from minercdc.lake.spark.jvm import elements, java_class
 from minercdc.lake.table.native.fields import FileField
 from minercdc.lake.table.native.parquet import UnknownRows, encoded
 from minercdc.lake.table.native_iceberg.columns import ID, rows_of_file
@@ -26,21 +27,31 @@ _CODEC = "zstd"
 _FILE_PATH, _POSITION = 2147483546, 2147483545
 
 
+class DeletesFile(NamedTuple):
+    """A file that says which rows of data files are deleted.
+
+    :param records: how many rows it names.
+    """
+
+    path: str
+    records: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ListedFile:
     """A data file of a snapshot.
 
     :param path: as the table has it, also in files of deletes.
     :param records: how many rows it has, deleted ones among them.
-    :param of_java: Iceberg's object.
-    :param deletes: Iceberg's objects of the files that say which of its rows are deleted.
+    :param deletes: the files that say which of its rows are deleted.
+    :param task: Iceberg's object that has its own of these files.
     """
 
     path: str
     records: int
     size: int
-    of_java: Any
-    deletes: Sequence[Any]
+    deletes: Sequence[DeletesFile]
+    task: Any
 
 
 class IcebergFiles:
@@ -67,17 +78,12 @@ class IcebergFiles:
             scan = scan.filter(expressions.greaterThanOrEqual(name, least)).filter(
                 expressions.lessThanOrEqual(name, greatest)
             )
+        # One call of Java for all members of a file, and its deletes.
+        to_json = java_class(self._spark, "org.apache.iceberg.ScanTaskParser").toJson
         found = scan.planFiles()
         try:
-            tasks = found.iterator()
-            while tasks.hasNext():
-                task = tasks.next()
-                file, deletes = task.file(), list(task.deletes())
-                _refuse_unknown(file, "DATA")
-                for one in deletes:
-                    _refuse_unknown(one, "POSITION_DELETES")
-                path = str(file.location())
-                yield ListedFile(path, int(file.recordCount()), int(file.fileSizeInBytes()), file, deletes)
+            for task in elements(found):
+                yield _listed(json.loads(str(to_json(task))), task)
         finally:
             found.close()
 
@@ -103,23 +109,25 @@ class IcebergFiles:
             raise UnknownRows(f"{one.path} has {rows.num_rows} rows in place of {one.records}")
         return rows
 
-    def positions(self, deletes: Iterable[Any]) -> dict[str, list[int]]:
+    def positions(self, deletes: Iterable[DeletesFile]) -> dict[str, list[int]]:
         """By path of a data file, the numbers of its rows that files of deletes name."""
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
         found: dict[str, list[int]] = {}
         for one in deletes:
-            with self.source(str(one.location())) as source:
+            with self.source(one.path) as source:
                 rows = pq.read_table(source, columns=["file_path", "pos"])
-            if rows.num_rows != int(one.recordCount()):
-                raise UnknownRows(f"{one.location()} has {rows.num_rows} rows in place of {one.recordCount()}")
+            if rows.num_rows != one.records:
+                raise UnknownRows(f"{one.path} has {rows.num_rows} rows in place of {one.records}")
             for path, position in zip(rows.column("file_path").to_pylist(), rows.column("pos").to_pylist(), strict=True):
                 found.setdefault(path, []).append(position)
         return found
 
-    def is_of_one(self, delete: Any) -> bool:
-        """Whether a file of deletes is of one data file alone."""
-        return bool(java_class(self._spark, "org.apache.iceberg.util.ContentFileUtil").isFileScoped(delete))
+    def deletes_alone(self, one: ListedFile) -> Iterator[Any]:
+        """Iceberg's objects of the files of deletes that are of this data file alone."""
+        if one.deletes:
+            is_of_one = java_class(self._spark, "org.apache.iceberg.util.ContentFileUtil").isFileScoped
+            yield from filter(is_of_one, elements(one.task.deletes()))
 
     def new_rows(self, rows: pa.Table, dictionaries: bool | Sequence[str] = True) -> Any:
         """Write rows into a new data file; Iceberg's object of it. It is part of the table once that is committed.
@@ -178,9 +186,14 @@ def unread() -> Iterator[None]:
         raise UnknownRows(str(error)) from error
 
 
-def _refuse_unknown(file: Any, content: str) -> None:
-    if str(file.content()) != content or str(file.format()) != "PARQUET":
-        raise UnknownRows(f"{file.location()} is {file.content()} in {file.format()}")
+def _listed(found: Mapping[str, Any], task: Any) -> ListedFile:
+    """What Iceberg says of a task, in JSON."""
+    data, deletes = found["data-file"], found.get("delete-files", ())
+    for one, content in ((data, "DATA"), *((one, "POSITION_DELETES") for one in deletes)):
+        if str(one["content"]).upper().replace("-", "_") != content or str(one["file-format"]).upper() != "PARQUET":
+            raise UnknownRows(f"{one['file-path']} is {one['content']} in {one['file-format']}")
+    files = [DeletesFile(str(one["file-path"]), int(one["record-count"])) for one in deletes]
+    return ListedFile(str(data["file-path"]), int(data["record-count"]), int(data["file-size-in-bytes"]), files, task)
 
 
 def _required(name: str, kind: pa.DataType, number: int) -> pa.Field:

@@ -29,7 +29,7 @@ from minercdc.lake.table.native.matching import (
 )
 from minercdc.lake.table.native.parquet import UnknownRows
 from minercdc.lake.table.native.small_files import MOST_ROWS, to_join
-from minercdc.lake.table.native_iceberg.files import IcebergFiles, ListedFile, unread
+from minercdc.lake.table.native_iceberg.files import DeletesFile, IcebergFiles, ListedFile, unread
 from minercdc.lake.table.native_iceberg.table import commit, plain_fields
 
 if TYPE_CHECKING:
@@ -126,12 +126,12 @@ class IcebergMerge:
         if change.rows.num_rows:
             delta = delta.addRows(files.new_rows(change.rows))
         for one in change.joined:
-            delta = delta.removeRows(one.of_java)
+            delta = delta.removeRows(one.task.file())
         for one, rows in change.marked.items():
             delta = delta.addDeletes(files.new_deletes(one.path, rows))
         # Those of a file that goes, and those whose rows are in the new one.
         for one in [*change.joined, *change.marked]:
-            for delete in filter(files.is_of_one, one.deletes):
+            for delete in files.deletes_alone(one):
                 delta = delta.removeDeletes(delete)
         everything = java_class(self._spark, "org.apache.iceberg.expressions.Expressions").alwaysTrue()
         delta = delta.validateFromSnapshot(snapshot).conflictDetectionFilter(everything).validateDeletedFiles()
@@ -162,6 +162,6 @@ def first_rows(changes: LastChanges, fields: Sequence[FileField]) -> pa.Table | 
     return None if rows is None else rows.filter(makes_row(changes))
 
 
-def _each(found: Iterable[ListedFile]) -> Iterable[Any]:
+def _each(found: Iterable[ListedFile]) -> Iterable[DeletesFile]:
     """The files of deletes, each once."""
-    return {str(delete.location()): delete for one in found for delete in one.deletes}.values()
+    return {delete.path: delete for one in found for delete in one.deletes}.values()
