@@ -348,6 +348,7 @@ def test_a_checkpoint_whose_records_are_in_no_change_log_begins_no_lake(
     moved = {
         "minercdc_lake_path": str(tmp_path / "moved"),
         "minercdc_lake_checkpoint": f"{config.lake.minercdc_lake_path}/_checkpoint",
+        "minercdc_lake_catalog_name": "moved",
     }
     with pytest.raises(
         LakeError, match="are in no change log: there is none in minercdc.lake.format=.* at .*/moved"
@@ -355,12 +356,8 @@ def test_a_checkpoint_whose_records_are_in_no_change_log_begins_no_lake(
         start(spark, replace(config, lake=config.lake.model_copy(update=moved)))
     assert "minercdc.lake.format, minercdc.lake.catalog" in str(refused.value.hint)
     assert not (tmp_path / "moved").exists()
-    there = replace(
-        config,
-        lake=config.lake.model_copy(
-            update={"minercdc_lake_path": moved["minercdc_lake_path"], "minercdc_lake_catalog_name": "moved"}
-        ),
-    )
+    without_checkpoint = {name: value for name, value in moved.items() if name != "minercdc_lake_checkpoint"}
+    there = replace(config, lake=config.lake.model_copy(update=without_checkpoint))
     synced(spark, there)  # from the first record on, with a checkpoint of its own
     with pytest.raises(LakeError, match="are in another change log than .*moved.* in minercdc.lake.format="):
         start(spark, replace(there, lake=there.lake.model_copy(update=moved)))

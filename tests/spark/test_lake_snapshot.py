@@ -83,7 +83,7 @@ def test_a_snapshot_and_the_stream_from_its_scn_make_a_lake_that_is_equal(
     assert typed.applied() == Applied(taken.scn, 0)
     ours = typed.newest_version()
     spark.sql(OF_ANOTHER.format(typed.name))
-    assert typed.newest_version() == ours + 1
+    assert typed.newest_version() > ours
     with monkeypatch.context() as few:
         few.setattr(delta, "_NEWEST", 1)  # commits of ours are found before those of others
         assert lake_table(spark, config, lab.schema, "TYPED").applied() == Applied(taken.scn, 0)

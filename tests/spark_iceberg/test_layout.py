@@ -157,7 +157,7 @@ def test_a_tag_has_all_up_to_its_scn_where_a_merge_makes_several_versions_and_wh
 
         connector.change(Op.UPDATE, ("3", "new"), ("3", "sent"), KEPT)
         connector.commit()
-        with killed(monkeypatch, IcebergTable, "merge", after=True) as calls, suppress(Killed):
+        with killed(monkeypatch, IcebergTable, "merge_rows", after=True) as calls, suppress(Killed):
             synced(spark, config)
         assert calls, "no merge"
         synced(spark, config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -43,6 +44,32 @@ def test_a_rest_catalog_knows_its_warehouse_itself() -> None:
         "uri": "http://c:8181",
         "cache-enabled": "false",
     }
+
+
+@pytest.mark.parametrize(
+    ("there", "member"),
+    [
+        ({"warehouse": "/other"}, "warehouse is /other"),
+        ({"type": "jdbc", "uri": "jdbc:x://u:secret@h/d?password=p"}, "type is jdbc"),
+    ],
+)
+def test_a_session_with_another_catalog_of_that_name_is_refused(there: dict[str, str], member: str) -> None:
+    """What the lake writes would be at another place than the configuration says."""
+    catalog = Catalog("minercdc", catalog_settings(parse_properties(NEEDED)))
+    prefix = "spark.sql.catalog.minercdc"
+    of_session = {
+        prefix: "org.apache.iceberg.spark.SparkCatalog",
+        **{f"{prefix}.{name}": value for name, value in there.items()},
+    }
+    session: Any = SimpleNamespace(conf=of_session)
+    with pytest.raises(
+        LakeError, match=f"the Spark session has a catalog minercdc whose {member}, but the configuration"
+    ) as refused:
+        catalog.open(session)
+    assert "secret" not in str(refused.value)
+    of_session.update({f"{prefix}.type": "hadoop", f"{prefix}.warehouse": "file:/lake/"})
+    with pytest.raises(AttributeError):  # it goes on to ask for the catalog
+        catalog.open(session)
 
 
 def test_what_has_no_property_of_its_own_is_passed_on() -> None:

@@ -125,9 +125,8 @@ class Lake:
         self._ending = False
         self._appended = self._restarted = -1  # numbers of micro-batches
         self._late = LateStarts()
+        self._watch = StreamWatch(self.figures)
         self.query: StreamingQuery = self._started()
-        self._watch = StreamWatch(self.figures, str(self.query.id))
-        spark.streams.addListener(self._watch)
         self._threads = [threading.Thread(target=self._merge, name="lake-merges", daemon=True)]
         if config.lake.minercdc_lake_maintenance_interval_ms:
             self._threads.append(threading.Thread(target=self._maintain, name="lake-maintenance", daemon=True))
@@ -201,6 +200,7 @@ class Lake:
             self._topics.learn(records)
             self._merger.append(self._topics.as_json(records), self._writer, number, rows, one_topic=len(topics) == 1)
             self._merger.note_unread(self._read, ends)
+            self._watch.expect(number)
         if not self._is_noted and (identity := self._merger.log_identity()):
             self._checkpoint.note_change_log(identity)
             self._is_noted = True
@@ -232,6 +232,7 @@ class Lake:
                 return
             try:
                 with self._turn:
+                    self._watch.look(self.query)
                     if appended or self._until_mark() <= 0:
                         self._asked = time.time()
                         self._advance()
@@ -285,6 +286,7 @@ class Lake:
             except StreamingQueryException as error:
                 self._start_again(error)
         with self._turn:
+            self._watch.look(self.query)
             for _ in range(2):  # where the newest mark found no room
                 self._advance()
             self._merger.flush()
@@ -327,7 +329,7 @@ class Lake:
         the maintenance is at. Safe to call twice."""
         self._ending = True
         self.query.stop()
-        self._spark.streams.removeListener(self._watch)
+        self._watch.look(self.query)
         self._stop.set()
         self._wake.set()
         for thread in self._threads:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.urls import without_secrets
+from minercdc.errors import LakeError
 from minercdc.lake.table.catalog_errors import java_causes, unreached
 from minercdc.lake.table.iceberg.snapshots import activate
 from minercdc.lake.table.paths import LakePaths
@@ -28,12 +30,23 @@ class Catalog:
     settings: Mapping[str, str]
 
     def open(self, spark: SparkSession) -> None:
-        """Have a session know the catalog, also one that was made without it. Raises LakeError as `reached`."""
+        """Have a session know the catalog, also one that was made without it. Raises LakeError as `reached`, and where the session has a
+        catalog of that name at another place."""
         prefix = f"spark.sql.catalog.{self.name}"
         if spark.conf.get(prefix, None) is None:
             for name, value in self.settings.items():
                 if name.startswith(prefix):
                     spark.conf.set(name, value)
+        for member in ("type", "uri", "warehouse"):
+            ours = self.settings.get(f"{prefix}.{member}")
+            there = None if ours is None else spark.conf.get(f"{prefix}.{member}", None)
+            if ours is not None and there is not None and _place(there) != _place(ours):
+                raise LakeError(
+                    f"the Spark session has a catalog {self.name} whose {member} is {without_secrets(there)}, but the configuration has"
+                    f" {without_secrets(ours)}",
+                    hint=f"Take a new session, another minercdc.lake.catalog.name, or {prefix}.{member} of the session for"
+                    f" minercdc.lake.catalog.{member}.",
+                )
         session: Any = spark
         activate(spark)
         with self.reached():
@@ -52,6 +65,11 @@ class Catalog:
             if (explained := unreached(self.name, uri, list(java_causes(error)))) is not None:
                 raise explained from error
             raise
+
+
+def _place(value: str) -> str:
+    """A catalog's type or address, however it is written."""
+    return value.removeprefix("file://").removeprefix("file:").rstrip("/")
 
 
 def catalog_settings(config: ConnectorConfig) -> dict[str, str]:

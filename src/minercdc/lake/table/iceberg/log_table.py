@@ -16,7 +16,7 @@ from minercdc.lake.table.format import (
 )
 from minercdc.lake.table.iceberg.catalog import Catalog
 from minercdc.lake.table.iceberg.catalog_table import OWNER, CatalogTable, saying
-from minercdc.lake.table.iceberg.snapshots import NUMBER, WRITER
+from minercdc.lake.table.iceberg.snapshots import NUMBER, REWRITE, WRITER
 from minercdc.lake.table.native_iceberg.append import IcebergAppend, in_fields, schema_of_rows
 from minercdc.lake.table.native_iceberg.create import IcebergCreate
 
@@ -111,9 +111,14 @@ class IcebergLogTable(CatalogTable):
             self._snapshots().expire(READERS_TIME, (WRITER, NUMBER))
 
     def _has(self, once: Once) -> bool:
-        # Not that of the newest one alone, which may have joined files, and repeats a number of before the last append.
-        summaries = (one.summary() for one in self._snapshots().back())
-        return any(said.get(WRITER) == once.writer and int(said.get(NUMBER)) >= once.number for said in summaries)
+        for one in self._snapshots().back():
+            said = one.summary()
+            if said.get(WRITER) == once.writer:
+                if int(said.get(NUMBER)) >= once.number:
+                    return True
+                if str(one.operation()) != REWRITE:  # which repeats a number of before the last append
+                    return False
+        return False
 
     def _add_columns(self, rows: DataFrame) -> None:
         known = set(self.read().columns)
