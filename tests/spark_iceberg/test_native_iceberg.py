@@ -256,7 +256,10 @@ def test_small_merges_leave_little_metadata(session: SparkSession, lakes: Lakes,
     chance, ours = random.Random(1), lakes()
     assert ours.create_of(changes_of(chance, COLUMNS, ["ID"], 10, 40), CDC_TYPE, Applied(10, 1))
     for n in range(2, 15):
+        assert ours.mode() == "mirror"
         assert ours.merge_rows(changes_of(chance, COLUMNS, ["ID"], n * 10, 12), Applied(n * 10, 1))
+    said = session.sql(f"SELECT count(1), count(summary['minercdc.mode']) FROM {ours.name}.snapshots").collect()[0]
+    assert tuple(said) == (14, 14)  # so that the mode is found at once
     manifests = session.sql(f"SELECT count_if(content = 0), count_if(content = 1) FROM {ours.name}.manifests").collect()[0]
     assert max(manifests) <= 5
     versions = list((tmp_path / "lake").rglob("*.metadata.json"))

@@ -73,6 +73,7 @@ class IcebergTable(CatalogTable):
     ) -> None:
         super().__init__(spark, catalog, path, properties)
         self._layout = layout
+        self._mode: Mode | None = None  # as it was found; each commit says it, so that it is near the newest version
 
     def columns(self) -> list[TableColumn] | None:
         """See `LakeTable`."""
@@ -90,7 +91,9 @@ class IcebergTable(CatalogTable):
     def mode(self, version: int | None = None) -> Mode:
         """See `LakeTable`."""
         found = self._snapshots()
-        return cast(Mode, found.said(MODE, version) or found.table.properties().get(_MODE_PROPERTY) or "mirror")
+        mode = cast(Mode, found.said(MODE, version) or found.table.properties().get(_MODE_PROPERTY) or "mirror")
+        self._mode = mode if version is None else self._mode
+        return mode
 
     def comment(self) -> str:
         """See `LakeTable`."""
@@ -225,7 +228,7 @@ class IcebergTable(CatalogTable):
             found = self._snapshots()
             if changes.mode == "append":
                 refuse_overtaken(self.name, Applied.from_json(found.said(APPLIED)), changes.known)
-            return IcebergMerge(self._spark, found.table, {APPLIED: applied.to_json()}).run(changes)
+            return IcebergMerge(self._spark, found.table, self._said(applied)).run(changes)
 
     def applied(self) -> Applied | None:
         """See `LakeTable`. Raises LakeError where the table is of another lake, whose commits say how far that one is."""
@@ -279,8 +282,13 @@ class IcebergTable(CatalogTable):
         self._rewrite(age, order, (APPLIED, MODE), kept)
 
     def _saying(self, applied: Applied | None, mode: Mode | None = None) -> AbstractContextManager[None]:
-        said = {APPLIED: None if applied is None else applied.to_json(), MODE: mode}
-        return saying(self._spark, {member: text for member, text in said.items() if text is not None})
+        self._mode = mode or self._mode
+        return saying(self._spark, self._said(applied))
+
+    def _said(self, applied: Applied | None) -> dict[str, str]:
+        """The members of a summary."""
+        given = {APPLIED: None if applied is None else applied.to_json(), MODE: self._mode}
+        return {member: text for member, text in given.items() if text is not None}
 
 
 def promotes(old: str, new: str) -> bool:
