@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, ClassVar, Self, cast
 
@@ -9,7 +11,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from minercdc.lake.table import state
-from minercdc.lake.table.format import LogTable, Once
+from minercdc.lake.table.format import LogTable, Once, RowsAsked
 from minercdc.lake.table.state import Entry, StateTable, state_of
 
 
@@ -24,6 +26,40 @@ class Appended:
     def append_here(self, rows: pa.Table, once: Once | None = None) -> bool:
         self.rows += rows.to_pylist()
         return True
+
+
+class Committing(Appended):
+    """Its appends are there some time before they return."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_there, self.goes_on = threading.Event(), threading.Event()
+
+    def append_here(self, rows: pa.Table, once: Once | None = None) -> bool:
+        done = super().append_here(rows)
+        self.is_there.set()
+        assert self.goes_on.wait(60)
+        return done
+
+    def newest_version(self) -> int:
+        return len(self.rows)
+
+    def read_here(self, asked: RowsAsked) -> list[pa.Table]:
+        columns = {name: [row[name] for row in self.rows] for name in self.rows[0]}
+        return [pa.table({**columns, "at": pa.array(columns["at"], pa.timestamp("us", "UTC"))})]
+
+
+def test_what_a_thread_appends_is_not_read_by_another_one_as_that_of_others() -> None:
+    table = Committing()
+    record = StateTable(cast(Any, None), cast(LogTable, table))
+    with ThreadPoolExecutor(2) as pool:
+        appended = pool.submit(record.append, [Entry("complete", scn=10)])
+        assert table.is_there.wait(60)
+        others = pool.submit(record.of_others)
+        wait([others], timeout=0.2)
+        table.goes_on.set()
+        assert others.result() == []
+        appended.result()
 
 
 class Clock(datetime):

@@ -18,6 +18,7 @@ once they are not needed. They follow the tables' own commits, which say the sam
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -117,7 +118,8 @@ def time_of(micros: int) -> datetime:
 
 
 class StateTable:
-    """The record in `table`, which need not be there before the first append.
+    """The record in `table`, which need not be there before the first append. Several threads may use it at once: an entry that one appends is not
+    read by another one as that of another process.
 
     :param spark: the session of `table`.
     """
@@ -125,6 +127,7 @@ class StateTable:
     def __init__(self, spark: SparkSession, table: LogTable) -> None:
         self._spark = spark
         self.table = table
+        self._lock = threading.RLock()
         self._appends = 0
         self._version = NO_TABLE  # after the last reading, with every append of ours since
         self._seen: set[datetime] = set()  # times of the entries that were read or written
@@ -137,6 +140,11 @@ class StateTable:
     def append(self, entries: Iterable[Entry]) -> None:
         """Append entries in one commit, with the present time; the first one makes the table. No commit for no entries. Where the clock was set
         back, the time is just after that of the newest entry that is known: times order the entries."""
+        with self._lock:
+            self._append(entries)
+
+    def _append(self, entries: Iterable[Entry]) -> None:
+        """See `append`."""
         now = max(datetime.now(UTC), self._last + timedelta(microseconds=1))
         # One commit, but in order.
         rows = [
@@ -164,12 +172,13 @@ class StateTable:
 
     def entries(self) -> list[Entry]:
         """All entries that are kept, oldest first. The table has to be there."""
-        self._version = self.table.newest_version()
-        entries = self._entries_here()
-        if entries is None:
-            entries = self._entries_of_spark()
-        self._seen = {entry.at for entry in entries}
-        self._last = max(self._seen, default=_EPOCH)
+        with self._lock:
+            self._version = self.table.newest_version()
+            entries = self._entries_here()
+            if entries is None:
+                entries = self._entries_of_spark()
+            self._seen = {entry.at for entry in entries}
+            self._last = max(self._seen, default=_EPOCH)
         return sorted(entries, key=lambda entry: entry.at)
 
     def _entries_here(self) -> list[Entry] | None:
@@ -194,10 +203,11 @@ class StateTable:
 
     def of_others(self) -> list[Entry]:
         """Entries that others appended since this object last read the table, oldest first. The table has to be there."""
-        if self.table.newest_version() <= self._version:
-            return []
-        seen = self._seen
-        return [entry for entry in self.entries() if entry.at not in seen]
+        with self._lock:
+            if self.table.newest_version() <= self._version:
+                return []
+            seen = self._seen
+            return [entry for entry in self.entries() if entry.at not in seen]
 
     def read(self) -> LakeState:
         """The state that all entries give; an empty state where there is no table."""
