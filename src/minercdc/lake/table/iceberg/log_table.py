@@ -50,8 +50,7 @@ class IcebergLogTable(CatalogTable):
         self._catalog.open(rows.sparkSession)  # that of a stream is the stream's own
         with self._catalog.reached(), saying(rows.sparkSession, said):
             if there:
-                self._add_columns(rows)
-                rows.writeTo(self.name).append()
+                self._with_all_columns(rows).writeTo(self.name).append()
             else:
                 self._make_namespace()
                 made = rows.writeTo(self.name).using("iceberg")
@@ -120,12 +119,19 @@ class IcebergLogTable(CatalogTable):
                     return False
         return False
 
-    def _add_columns(self, rows: DataFrame) -> None:
-        known = set(self.read().columns)
+    def _with_all_columns(self, rows: DataFrame) -> DataFrame:
+        """Rows with all columns of the table, which gets those that it lacks: Spark 4.0 wants each column of it."""
+        from pyspark.sql.functions import lit
+
+        known = self.read().schema
         for field in rows.schema.fields:
-            if field.name not in known:
+            if field.name not in known.names:
                 kind = field.dataType.simpleString()
                 self._spark.sql(f"ALTER TABLE {self.name} ADD COLUMNS ({quoted(field.name)} {kind})")
+        missing = [
+            lit(None).cast(field.dataType).alias(field.name) for field in known.fields if field.name not in rows.columns
+        ]
+        return rows.select("*", *missing) if missing else rows
 
     def read(self) -> DataFrame:
         """All rows. The table has to be there."""
