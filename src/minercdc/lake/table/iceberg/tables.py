@@ -59,10 +59,12 @@ _PROPERTIES: Final[Mapping[str, str]] = {
     "write.metadata.previous-versions-max": "10",
     "write.metadata.delete-after-commit.enabled": "true",
     # A manifest of one file is nearly all schema, and a merge writes those again whose files of deletes it replaces.
-    "commit.manifest.min-count-to-merge": "5",
+    "commit.manifest.min-count-to-merge": "3",
     # A snapshot goes when it was replaced long enough ago, not when it was made long ago: `compact` says which.
     "history.expire.max-snapshot-age-ms": str(2**62),
 }
+# An append writes no manifest but its own.
+_LOG_PROPERTIES: Final[Mapping[str, str]] = {"commit.manifest.min-count-to-merge": "20"}
 
 
 class IcebergTable(CatalogTable):
@@ -316,7 +318,8 @@ class Iceberg:
         self._names = CatalogNames(lake.minercdc_lake_catalog_table_name, several=config.database.has_several_pdbs)
         self._records = "_minercdc_" + re.sub(r"\W", "_", config.identity.name)
         self._properties = {**_PROPERTIES, "format-version": str(lake.minercdc_lake_iceberg_format_version)}
-        self._owner = dict(zip(OWNER, (config.identity.name, config.identity.topic_prefix), strict=True))
+        owner = dict(zip(OWNER, (config.identity.name, config.identity.topic_prefix), strict=True))
+        self._log_properties = {**self._properties, **_LOG_PROPERTIES, **owner}
 
     def table(self, spark: SparkSession, table: TableId) -> LakeTable:
         """See `TableFormat`."""
@@ -329,11 +332,11 @@ class Iceberg:
 
     def changes(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
-        return IcebergLogTable(spark, self._catalog, [self._records, "changes"], {**self._properties, **self._owner})
+        return IcebergLogTable(spark, self._catalog, [self._records, "changes"], self._log_properties)
 
     def state(self, spark: SparkSession) -> LogTable:
         """See `TableFormat`."""
-        return IcebergLogTable(spark, self._catalog, [self._records, "state"], {**self._properties, **self._owner})
+        return IcebergLogTable(spark, self._catalog, [self._records, "state"], self._log_properties)
 
     def is_conflict(self, error: BaseException) -> bool:
         """See `TableFormat`: what was read is not what is there when it is committed, or the table was made again meanwhile."""
