@@ -28,4 +28,5 @@ def test_a_cause_of_java_is_shown_without_secrets() -> None:
 
 def test_an_error_of_ours_is_shown_as_it_is() -> None:
     assert cause_of(LakeError("the table\n is gone")).endswith("the table is gone")
+    assert cause_of(LakeError("it is gone", hint="Make it again.")).endswith("it is gone. Make it again.")
     assert first_cause("Spark\nminercdc.errors.LakeError: MC-8001: gone") == "minercdc.errors.LakeError: MC-8001: gone"

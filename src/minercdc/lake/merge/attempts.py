@@ -30,7 +30,9 @@ def cause_of(error: BaseException) -> str:
     """The cause in one line: the message of our own error; else the last `Caused by:` of a Java error, or its first line. It is recorded, and
     shown: without the secrets of URLs, such as the address of a JDBC catalog, that Java's messages repeat."""
     if isinstance(error, MinerCdcError):
-        return " ".join(line.strip() for line in str(error).splitlines())
+        said, _, hint = str(error).partition("\n  hint: ")
+        cause = " ".join(line.strip() for line in said.splitlines())
+        return f"{cause.removesuffix('.')}. {hint}" if hint else cause
     causes = [line.strip() for line in str(error).splitlines() if line.strip().startswith("Caused by: ")]
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     return without_secrets(causes[-1].removeprefix("Caused by: ") if causes else first)
