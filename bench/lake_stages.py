@@ -126,7 +126,7 @@ def lake_tiny(sandbox: Sandbox, directory: Path, broker: str, formats: Sequence[
         more = ("minercdc.lake.merge.interval.ms: 0",)
         with _connector(directory, name, f"BENCH.{tiny.name}", sandbox, broker, more) as connector:
             load(app, tiny, 0, 40)
-            with _followed(form, directory, name) as steps:
+            with _beside("followed", form, directory, name) as steps:
                 _await_version(table, 1, connector)
                 for n in range(100):
                     version = _versions(table)
@@ -153,23 +153,6 @@ def _await_version(table: Path, version: int, connector: Connector) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"{table.name} has no version {version} of its own")
         time.sleep(0.02)
-
-
-@contextmanager
-def _followed(form: str, directory: Path, name: str) -> Iterator[dict[str, tuple[float, float]]]:
-    """The lake beside the changes; its steps are there once it has ended."""
-    steps: dict[str, tuple[float, float]] = {}
-    command = [sys.executable, "-m", "bench.lake_job", "followed", _with_lake(directory, name, form)]
-    with (directory / f"followed-{form}.log").open("w") as errors:
-        job = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env={**os.environ, **SECRET}, text=True
-        )
-    with job:
-        try:
-            yield steps
-            steps.update(json.loads(job.communicate(timeout=_PATIENCE_S)[0].splitlines()[-1]))
-        finally:
-            job.kill()
 
 
 def _lake_of(directory: Path, name: str, form: str) -> Path:
@@ -210,22 +193,31 @@ def _run(job: str, form: str, directory: Path, name: str, *warm: str) -> dict[st
 
     :param form: of the lake's tables.
     """
-    configs = [_with_lake(directory, one, form) for one in (name, *warm)]
+    with _beside(job, form, directory, name, *warm) as steps:
+        pass
+    return steps
+
+
+@contextmanager
+def _beside(job: str, form: str, directory: Path, name: str, *warm: str) -> Iterator[dict[str, tuple[float, float]]]:
+    """Run a job beside the block, whose end ends its standard input; its steps are there once it has ended."""
+    steps: dict[str, tuple[float, float]] = {}
+    command = [sys.executable, "-m", "bench.lake_job", job, *(_with_lake(directory, one, form) for one in (name, *warm))]
     log = directory / f"{job}-{form}.log"
-    with log.open("w") as errors:
-        done = subprocess.run(
-            [sys.executable, "-m", "bench.lake_job", job, *configs],
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env={**os.environ, **SECRET},
-            timeout=_PATIENCE_S,
-            check=False,
-            text=True,
-        )
-    if done.returncode:
-        raise RuntimeError(f"{job} ended with status {done.returncode}: {log.read_text()[-2000:]}")
-    found: dict[str, tuple[float, float]] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env={**os.environ, **SECRET}, text=True
+        ) as running,
+    ):
+        try:
+            yield steps
+            out, _ = running.communicate(timeout=_PATIENCE_S)
+        finally:
+            running.kill()
+    if running.returncode:
+        raise RuntimeError(f"{job} ended with status {running.returncode}: {log.read_text()[-2000:]}")
+    steps.update(json.loads(out.splitlines()[-1]))
 
 
 Stage = Callable[[Sandbox, Path, str], Iterator[Measure]]
