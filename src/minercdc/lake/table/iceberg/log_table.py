@@ -110,12 +110,13 @@ class IcebergLogTable(CatalogTable):
             self._snapshots().expire(READERS_TIME, (WRITER, NUMBER))
 
     def _has(self, once: Once) -> bool:
+        """Whether the append of this name, or a later one of its writer, is there: the newest one of that writer says it."""
         for one in self._snapshots().back():
             said = one.summary()
             if said.get(WRITER) == once.writer:
                 if int(said.get(NUMBER)) >= once.number:
                     return True
-                if str(one.operation()) != REWRITE:  # which repeats a number of before the last append
+                if str(one.operation()) != REWRITE:  # a rewrite may repeat the number of an earlier append
                     return False
         return False
 
